@@ -109,7 +109,7 @@ class Bench:
         self.manager.start()
         journal = Journal(clock, io.StringIO(), directory / "audit")
         self.service = Service(self.manager, Identity(Users(directory / "users"), security=False), journal, clock)
-        self.service.listen(listen_local(directory / "socket"))
+        self.service.arrivals.listen(listen_local(directory / "socket"))
         self.thread = threading.Thread(target=self.service.run, daemon=True)
         self.thread.start()
         self.app = self.manager.connect("BENCH", "bench")

@@ -14,7 +14,7 @@ from common import LOOPBACK, spawn, wait_port
 
 import quaestor
 from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
-from quaestor.server.client.connection import Handle
+from quaestor.server.client.handle import Handle
 from quaestor.server.client.opening import LINKS, hello_of
 from quaestor.server.client.place import local_place
 

@@ -125,7 +125,7 @@ class Turns:
     def link(self):
         """The client's end of a new link."""
         here, there = socket.socketpair()
-        self.service._accepted(there, "test", None)
+        self.service.arrivals.accepted(there, "test", None)
         here.setblocking(False)
         self.peers.append(here)
         return here
@@ -172,7 +172,7 @@ class Door:
         journal = Journal(SystemClock(), io.StringIO())
         identity = Identity(Users(directory / "users"), security=False)
         self.service = Service(self.manager, identity, journal, SystemClock(), Limits())
-        self.service.listen(listen_local(directory / "socket"))
+        self.service.arrivals.listen(listen_local(directory / "socket"))
         self.thread = threading.Thread(target=self.service.run, daemon=True)
         self.thread.start()
 

@@ -38,8 +38,8 @@ def test_a_command_that_waits_for_other_members_lets_others_work(server, monkeyp
         assert answer.wait(30)
         return run(text.replace("CMDSCOPE(QM2)", ""), user)
 
-    run = server.service._commands.run
-    monkeypatch.setattr(server.service._commands, "run", patient)
+    run = server.service.commands.run
+    monkeypatch.setattr(server.service.commands, "run", patient)
     opened, told = door("QM1", server.home.directory), []
     waiting = threading.Thread(target=lambda: told.append(opened.run("DEFINE QLOCAL(LATE) CMDSCOPE(QM2)")))
     waiting.start()
@@ -77,7 +77,7 @@ def test_a_command_that_fails_beside_the_loop_is_told(server, monkeypatch):
     def failing(_text, _user):
         raise MQError(Reason.CF_NOT_AVAILABLE)
 
-    monkeypatch.setattr(server.service._commands, "run", failing)
+    monkeypatch.setattr(server.service.commands, "run", failing)
     opened = door("QM1", server.home.directory)
     with pytest.raises(MQError, match="2345"):
         opened.run("PING QMGR CMDSCOPE(*)")
@@ -124,6 +124,53 @@ def test_requests_are_answered_after_an_operator_ended_the_command_server(server
     assert opened.run("STOP CONN(1)").ok
     opened.close()
     assert 0 == ping(server)
+
+
+STOPPED = {
+    "disconnect": [lambda app: app.disconnect()],
+    "abandon": [lambda app: app.abandon()],
+    "a call": [lambda app: app.commit()],
+    "a call, then disconnect": [lambda app: app.commit(), lambda app: app.disconnect()],
+}
+
+
+@pytest.mark.parametrize("calls", STOPPED.values(), ids=STOPPED)
+def test_a_connection_that_an_operator_ended_leaves_those_who_share_its_link(server, calls):
+    """CC4: whatever its application does then."""
+    with server.connect(shared=True) as other, server.connect() as operator:
+        operator.define(LocalQueue("ORDERS"))
+        ended = server.connect(shared=True)
+        newest = operator.mqsc("DISPLAY CONN(*)")["rows"][-1]["CONN"]
+        assert operator.mqsc(f"STOP CONN({newest})")["ok"]
+        for call in calls:
+            with suppress(MQError):
+                call(ended)
+        assert 2 == other.status()["links"]
+        other.commit()
+
+
+def test_a_get_that_waits_ends_when_an_operator_ends_its_connection(server):
+    """And its application ends it too: those who share the link go on (CC4)."""
+    with server.connect(shared=True) as other, server.connect() as operator:
+        operator.define(LocalQueue("ORDERS"))
+        ended = server.connect(shared=True)
+        newest = operator.mqsc("DISPLAY CONN(*)")["rows"][-1]["CONN"]
+        told = []
+
+        def wait():
+            with pytest.raises(MQError) as refused:
+                ended.get("ORDERS", wait_ms=60_000)
+            told.append(refused.value.reason)
+
+        waits = threading.Thread(target=wait)
+        waits.start()
+        server.wait_for(lambda: server.service.status()["waiting_gets"])
+        assert operator.mqsc(f"STOP CONN({newest})")["ok"]
+        waits.join(10)
+        assert 1 == len(told)
+        with suppress(MQError):
+            ended.disconnect()
+        assert 2 == other.status()["links"]
 
 
 def test_requests_are_answered_after_their_queue_was_inhibited(server):

@@ -586,10 +586,10 @@ def test_commands_go_to_the_command_manager(server):
             return type("Reply", (), {"lines": [f"{user}: {text}"], "rows": [{"a": 1}], "ok": True, "members": ()})()
 
     with server.connect() as app:
-        server.service._commands = None
+        server.service.commands = None
         with fails(Reason.ENVIRONMENT_ERROR):
             app.mqsc("DISPLAY QMGR")
-        server.service._commands = Commands()
+        server.service.commands = Commands()
         reply = app.mqsc("DISPLAY QMGR")
         assert reply == {"lines": [f"{getpass.getuser()}: DISPLAY QMGR"], "rows": [{"a": 1}], "ok": True}
 

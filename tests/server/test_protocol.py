@@ -13,7 +13,7 @@ from quaestor.mqi.reasons import CompCode
 from quaestor.server import values, wire
 from quaestor.server.client.place import is_address
 from quaestor.server.open_handle import OpenHandle
-from quaestor.server.protocol import HEADER, MAGIC, VERSION, Op, ProtocolError, frame
+from quaestor.server.protocol import HEADER, MAGIC, NUMBERED, VERSION, Op, ProtocolError, frame
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
@@ -183,6 +183,10 @@ GARBAGE = {
     "an unknown operation": hello() + frame(Op.CALL, 0, 1, 2, values.pack(["connect"])) + frame(99, 0, 1, 3),
     "a frame too long later": hello() + frame(Op.CALL, 0, 1, 2, values.pack(["connect"]))
     + struct.pack(">IBBHI", 1 << 31, 3, 0, 1, 3),
+    "a commit that ends before its number": hello() + frame(Op.CALL, 0, 1, 2, values.pack(["connect"]))
+    + frame(Op.COMMIT, NUMBERED, 1, 3, bytes(4)) + frame(Op.HEARTBEAT, 0, 0, 0),
+    "a cancel of no number": hello() + frame(Op.CALL, 0, 1, 2, values.pack(["connect"]))
+    + frame(Op.CANCEL, 0, 1, 0) + frame(Op.HEARTBEAT, 0, 0, 0),
     "a put cut short": hello() + frame(Op.CALL, 0, 1, 2, values.pack(["connect"])) + frame(Op.PUT, 0, 1, 3, b"\0"),
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from quaestor import GetOptions, MQError, PutOptions, Reason
+from quaestor import GetOptions, PutOptions, Reason
 from quaestor.server import service as service_module
 from quaestor.server import values
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, WAITS, Op, frame
@@ -167,7 +167,7 @@ def test_what_another_thread_asks_for_is_done_by_the_loop(server):
 
 def test_asking_often_never_blocks_whoever_asks(server):
     """The pipe that wakes the loop is full long before: then it is awake already."""
-    done, room = [], fcntl.fcntl(server.service._wake_out, fcntl.F_SETPIPE_SZ, 4096)
+    done, room = [], fcntl.fcntl(server.service._asked._wake_out, fcntl.F_SETPIPE_SZ, 4096)
     for number in range(room + 100):
         server.service.ask(lambda n=number: done.append(n))
     server.turn()
@@ -217,20 +217,20 @@ def test_the_status_of_a_service(server):
 
 
 def test_a_queue_manager_without_commands_says_so(server):
-    with pytest.raises(MQError) as refused:
-        server.service.run_commands("DISPLAY QMGR", "OPER")
-    assert Reason.ENVIRONMENT_ERROR is refused.value.reason
+    peer = server.introduced()
+    assert [(9, Reason.ENVIRONMENT_ERROR)] == answers(server.say(peer, call("mqsc", "DISPLAY QMGR", number=9)))
 
 
 @pytest.mark.parametrize("members", [[], [{"qmgr": "QM2", "ok": True}]])
 def test_a_command_is_answered_with_lines_and_rows(server, members):
     """Members are there only where a command was for them."""
     reply = SimpleNamespace(lines=("one", "two"), rows=({"QUEUE": "Q"},), ok=1, members=members)
-    server.service._commands = SimpleNamespace(
-        run=lambda text, user: reply if (text, user) == ("DIS", "OPER") else None
+    server.service.commands = SimpleNamespace(
+        run=lambda text, user: reply if (text, user) == ("DIS", "ALICE") else None
     )
     told = {"lines": ["one", "two"], "rows": [{"QUEUE": "Q"}], "ok": True}
-    assert told | ({"members": members} if members else {}) == server.service.run_commands("DIS", "OPER")
+    ((_, answer),) = answers(server.say(server.introduced(), call("mqsc", "DIS", number=9)))
+    assert told | ({"members": members} if members else {}) == values.unpack(answer)
 
 
 # --- quiescing (SV5) --------------------------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ def test_who_has_been_silent_for_longest_makes_room(turns):
     """SV8: whose password is being checked stays; the operator is told how many went."""
     server = turns(strangers=2, heartbeat_s=4.0)
     checked, silent = server.link(), server.link()
-    next(iter(server.service._strangers)).identifying = True
+    next(iter(server.service.arrivals.strangers)).identifying = True
     late = server.link()
     server.turn()
     assert b"" == silent.recv(1)
@@ -334,10 +334,22 @@ def test_who_has_been_silent_for_longest_makes_room(turns):
     assert "why='too many who do not say who they are' made_room=1" in server.last_line()
 
 
+def test_nobody_makes_room_where_somebody_has_gone(turns):
+    """SV8: in the same turn; its link is let go of at the end of it."""
+    server = turns(strangers=2)
+    server.link()
+    stays = server.link()
+    next(iter(server.service.arrivals.strangers)).end(None)
+    server.link()
+    server.turn()
+    with pytest.raises(BlockingIOError):
+        stays.recv(1)
+
+
 def test_where_all_are_being_checked_the_first_makes_room(turns):
     server = turns(strangers=1)
     first = server.link()
-    next(iter(server.service._strangers)).identifying = True
+    next(iter(server.service.arrivals.strangers)).identifying = True
     server.link()
     server.turn()
     assert b"" == first.recv(1)

@@ -11,16 +11,21 @@ from quaestor.qmgr.message import MessageManager
 from quaestor.qmgr.message.putting import OutputPath
 from quaestor.qmgr.message.waiting import Waiters
 from quaestor.qmgr.recovery.outcomes import Outcomes
+from quaestor.server import introduction
+from quaestor.server import service as service_module
+from quaestor.server.arrivals import Arrivals
 from quaestor.server.client.opening import LINKS
 from quaestor.server.conversation import Conversation
 from quaestor.server.group_commit import GroupCommit
 from quaestor.server.journal import Journal
 from quaestor.server.link import Link
+from quaestor.server.password_line import PasswordLine
 from quaestor.server.service import Service
 from server import (
     test_answers,
     test_nothing_left,
     test_overlapped_commits,
+    test_password_line,
     test_protocol,
     test_put_runs,
     test_server_faults,
@@ -29,6 +34,7 @@ from server import (
 pytestmark = pytest.mark.plain
 
 held = test_overlapped_commits.held
+checking = test_password_line.checking
 client, service = test_answers.client, test_answers.service
 NOTICED = (AssertionError, pytest.fail.Exception, MQError, TimeoutError)
 PATIENCE_S = 3.0
@@ -60,31 +66,31 @@ def no_outcome_is_kept(patch):
 
 
 def an_older_link_stays(patch):
-    patch.setattr(Service, "take_over", nothing)
+    patch.setattr(introduction, "take_over", nothing)
 
 
 def unheld(patch):
     """Nobody is held back, however much it has not taken."""
-    welcome = Link.welcome
+    welcome = introduction.welcome
 
     def welcomed(link, number, user):
         link._output_max = 1 << 60
         welcome(link, number, user)
 
-    patch.setattr(Link, "welcome", welcomed)
+    patch.setattr(introduction, "welcome", welcomed)
 
 
 def without(words):
     """A reason to cut a link off is none any more."""
 
     def take_away(patch):
-        asked = Service._why_cut_off
+        asked = service_module.why_cut_off
 
-        def why(service, link):
-            found = asked(service, link)
+        def why(*looked_at):
+            found = asked(*looked_at)
             return None if found and words in found else found
 
-        patch.setattr(Service, "_why_cut_off", why)
+        patch.setattr(service_module, "why_cut_off", why)
 
     return take_away
 
@@ -141,13 +147,13 @@ def a_wait_that_is_over_knows_who_waited(patch):
 
 
 def frames_have_any_length(patch):
-    welcome = Link.welcome
+    welcome = introduction.welcome
 
     def welcomed(link, number, user):
         welcome(link, number, user)
         link._frame_max = 1 << 40
 
-    patch.setattr(Link, "welcome", welcomed)
+    patch.setattr(introduction, "welcome", welcomed)
 
 
 def nobody_hears_of_garbage(patch):
@@ -186,16 +192,24 @@ def a_link_ends_before_its_commit(patch):
 
 
 def the_error_of_an_asynchronous_put_is_lost(patch):
-    kept = Conversation._error
+    kept = Conversation.error
 
     def error(on, number, payload, failure):
         return kept(on, number, payload, failure) if number else b""
 
-    patch.setattr(Conversation, "_error", error)
+    patch.setattr(Conversation, "error", error)
 
 
 def connections_without_limit(patch):
-    patch.setattr(Service, "admit", lambda service, link: service._strangers.pop(link, None))
+    patch.setattr(Arrivals, "admit", lambda arrivals, link: arrivals.strangers.pop(link, None))
+
+
+def first_come_first_checked(patch):
+    patch.setattr(PasswordLine, "_behind", lambda *_: (0, True))
+
+
+def all_of_an_origin_are_alike(patch):
+    patch.setattr(PasswordLine, "_behind", lambda line, origin, _: (line._wrong_origins.count(origin), True))
 
 
 killed = test_server_faults.test_a_client_killed_at_any_step
@@ -309,6 +323,21 @@ TEETH = {
     "the error of an asynchronous put refuses the commit": (
         the_error_of_an_asynchronous_put_is_lost,
         test_put_runs.test_one_that_is_too_long_refuses_the_unit,
+        {},
+    ),
+    "wrong passwords wait behind right ones": (
+        first_come_first_checked,
+        test_password_line.test_wrong_passwords_keep_nobody_out,
+        {},
+    ),
+    "who sends many waits behind who sends one": (
+        all_of_an_origin_are_alike,
+        test_password_line.test_an_origin_waits_behind_as_many_as_it_has_sent_itself,
+        {},
+    ),
+    "a known user answers for itself": (
+        all_of_an_origin_are_alike,
+        test_password_line.test_a_user_known_from_there_does_not_answer_for_others_of_its_address,
         {},
     ),
 }

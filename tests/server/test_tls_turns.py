@@ -45,7 +45,7 @@ class Secured:
         self.server, (self.sock, there) = server, socket.socketpair()
         server.peers.append(self.sock)
         self.sock.setblocking(False)
-        server.service._accepted(there, "test", told.context())
+        server.service.arrivals.accepted(there, "test", told.context())
         context = ssl.create_default_context(cafile=shown / "authority.pem")
         if certificate:
             context.load_cert_chain(shown / "alice" / "client.pem", shown / "alice" / "client.key")

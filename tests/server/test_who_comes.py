@@ -47,6 +47,15 @@ def listener():
         yield sock
 
 
+@pytest.fixture
+def other_listener():
+    with Listener() as sock:
+        sock.bind(("127.0.0.1", 0))
+        sock.listen()
+        sock.setblocking(False)
+        yield sock
+
+
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory):
     directory = tmp_path_factory.mktemp("tls")
@@ -75,7 +84,7 @@ def served(server, listener):
 @pytest.mark.parametrize("secured", [False, True])
 def test_who_has_gone_before_the_link_is_made_was_never_there(turns, listener, tls, data, secured):
     server = turns()
-    server.service.listen(listener, tls if secured else None)
+    server.service.arrivals.listen(listener, tls if secured else None)
     comes_and_goes(listener, data)
     server.turn(3)
     assert not server.service.links
@@ -85,7 +94,7 @@ def test_who_has_gone_before_the_link_is_made_was_never_there(turns, listener, t
 
 def test_one_too_many_that_has_gone_leaves_nothing(turns, listener):
     server = turns(connections=0)
-    server.service.listen(listener)
+    server.service.arrivals.listen(listener)
     comes_and_goes(listener, hello(HELLO))
     server.turn(2)
     assert not server.service.links
@@ -95,7 +104,7 @@ def test_one_too_many_that_has_gone_leaves_nothing(turns, listener):
 def test_without_a_file_for_another_socket_whoever_comes_waits(turns, listener, why):
     """SV7: one line, no running in circles, and after the next look over the links they are served."""
     server = turns()
-    server.service.listen(listener)
+    server.service.arrivals.listen(listener)
     listener.failing = why
     with socket.create_connection(listener.address):
         server.turn()
@@ -112,6 +121,21 @@ def test_without_a_file_for_another_socket_whoever_comes_waits(turns, listener, 
     with socket.create_connection(listener.address):
         server.turn()
     assert 2 == server.out.getvalue().count("QSV011W")
+
+
+def test_who_is_let_in_by_one_door_does_not_close_another(turns, listener, other_listener):
+    """SV7: a file was there again before the links were looked over."""
+    server = turns()
+    for sock in (listener, other_listener):
+        server.service.arrivals.listen(sock)
+    listener.failing = errno.EMFILE
+    with socket.create_connection(listener.address):
+        server.turn()
+    listener.failing = 0
+    assert served(server, other_listener)
+    server.clock.advance(seconds=2)
+    server.turn(2)
+    assert served(server, listener)
 
 
 # -- who is cut off, rule SV4

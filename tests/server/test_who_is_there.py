@@ -4,12 +4,12 @@ import os
 import pwd
 import socket
 import stat
-from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
 
 from quaestor.server import identity
-from quaestor.server.identity import WAITING_MAX, Identity, Refused, common_name, shown_by
+from quaestor.server.identity import Identity, Refused, common_name, shown_by
 from quaestor.server.listeners import (
     SOCKET_NAME_MAX,
     ListenError,
@@ -148,7 +148,7 @@ def found(sock, said, password=None, *, security=True, answer=None):
     """Who it is, or why not."""
     who, told = Identity(Known(answer), security=security), []
     try:
-        user = who.find(sock, said, password, told.append)
+        user = who.find(SimpleNamespace(sock=sock, peer="local", open=True), said, password, told.append)
     except Refused as refused:
         return f"refused: {refused}"
     finally:
@@ -200,31 +200,6 @@ def test_a_password_proves_a_user(remote, answer, expected):
 
 def test_without_security_a_password_is_not_looked_at(remote):
     assert "alice" == found(remote, "alice", "wrong", security=False, answer=False)
-
-
-def test_so_many_wait_for_a_hash_at_a_time_and_no_more(remote):
-    """ID1: and when one of them knows, another may."""
-    who, told, begun = Identity(Known()), [], []
-
-    class Hashing:
-        def submit(self, *_):
-            begun.append(Future())
-            return begun[-1]
-
-    who.close()
-    who._hashing = Hashing()
-    for _ in range(WAITING_MAX):
-        assert who.find(remote, "alice", "p", told.append) is None
-    with pytest.raises(Refused, match="too many"):
-        who.find(remote, "alice", "p", told.append)
-    begun[0].set_result(True)
-    assert ["alice"] == told
-    assert who.find(remote, "alice", "p", told.append) is None
-    with pytest.raises(Refused, match="too many"):
-        who.find(remote, "alice", "p", told.append)
-    begun[1].cancel()
-    assert ["alice"] == told
-    assert who.find(remote, "alice", "p", told.append) is None
 
 
 def test_a_user_without_a_name_is_a_number(local, monkeypatch):

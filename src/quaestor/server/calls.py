@@ -5,17 +5,22 @@ Rules
       number or kind are the caller's error (2012), not ours. A handle's number has two bytes: there are no more handles
       than that, whatever MAXHANDS says (2017).
   CA2 Definitions travel in their stored form; a kind of object by its MQSC type.
+  CV6 A call that waits for another queue manager (MQSC with CMDSCOPE) is carried out beside the loop; meanwhile the
+      conversation's other calls stay in the backlog, and other conversations go on.
 
 Called by conversation.  Calls the connection and its handles.
 """
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from quaestor.mqi.descriptors import Target
 from quaestor.mqi.objects import OBJECT_TYPES, MQObject, object_from_bytes
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server import values
+from quaestor.server.protocol import ProtocolError
 from quaestor.server.wire import unpack_descriptor
 
 if TYPE_CHECKING:
@@ -126,11 +131,25 @@ class Later(NamedTuple):
     carry_out: Callable[[], Any]
 
 
+class Commands(Protocol):
+    """What runs MQSC: the command manager."""
+
+    def run(self, text: str, user: str) -> Any: ...
+
+
 def _mqsc(on: "Conversation", text: str) -> dict[str, Any] | Later:
-    run, user = on.service.run_commands, on.link.user
+    commands, user = on.service.commands, on.link.user
+    if commands is None:
+        raise MQError(Reason.ENVIRONMENT_ERROR, why="this queue manager runs no commands")
     written = text.upper()
     waits = any(word in written for word in WAITING) or written.lstrip().startswith(LONG)
-    return Later(lambda: run(text, user)) if waits else run(text, user)
+    return Later(lambda: _run(commands, text, user)) if waits else _run(commands, text, user)
+
+
+def _run(commands: Commands, text: str, user: str) -> dict[str, Any]:
+    reply = commands.run(text, user)
+    told = {"lines": list(reply.lines), "rows": list(reply.rows), "ok": bool(reply.ok)}
+    return told | {"members": reply.members} if reply.members else told
 
 
 def _status(on: "Conversation") -> dict[str, Any]:
@@ -157,3 +176,34 @@ CALLS: dict[str, Callable[..., Any]] = {
     "mqsc": _mqsc,
     "status": _status,
 }
+
+
+def call(on: "Conversation", _flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
+    """CALL: a name and its values."""
+    asked = values.unpack(packed[at:end], values.REQUEST_VALUES)
+    known = CALLS.get(asked[0]) if isinstance(asked, list) and asked and isinstance(asked[0], str) else None
+    if known is None:
+        raise ProtocolError("a call of no known name")
+    done = known(on, *asked[1:])
+    if isinstance(done, Later):
+        on.busy = True  # CV6
+        Thread(target=_beside, args=(on, number, done), name="quaestor-later", daemon=True).start()
+        return b""
+    return on.reply(number, values.pack(done))
+
+
+def _beside(on: "Conversation", number: int, asked: Later) -> None:
+    """Carry a call out on a thread of its own; the loop answers it (CV6)."""
+    try:
+        done = asked.carry_out()
+    except Exception as error:  # noqa: BLE001 - told apart where it is told
+        failed = error
+        on.service.ask(lambda: _carried_out(on, on.refusal(number, failed)))
+    else:
+        on.service.ask(lambda: _carried_out(on, on.reply(number, values.pack(done))))
+
+
+def _carried_out(on: "Conversation", answer: bytes) -> None:
+    if on.link.open:
+        on.link.send(answer)
+        on.resume()

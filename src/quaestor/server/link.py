@@ -11,30 +11,19 @@ Rules
   LI4 The end of a link is handled at the end of a turn, the first after which no commit of its conversations is under
       way. Its gets that wait do so no more from the moment it is known.
 
-Called by service.  Calls conversation, identity.  `tls_link` is the same over TLS.
+Called by arrivals, service and conversation.  Calls introduction, conversation.  `tls_link` is the same over TLS.
 """
 
 import socket
 from collections.abc import Callable
 from struct import error as StructError  # noqa: N812 - a class
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from quaestor.mqi.reasons import MQError, Reason
 from quaestor.readiness import WRITE
 from quaestor.server import values
 from quaestor.server.conversation import Conversation
-from quaestor.server.identity import Refused
-from quaestor.server.protocol import (
-    CLIENT_MAX,
-    HEADER,
-    HEADER_LENGTH,
-    HELLO_MAX,
-    MAGIC,
-    VERSION,
-    Op,
-    ProtocolError,
-    frame,
-)
+from quaestor.server.introduction import connect, hello
+from quaestor.server.protocol import HEADER, HEADER_LENGTH, HELLO_MAX, Op, ProtocolError
 
 if TYPE_CHECKING:
     from quaestor.server.service import Service
@@ -44,7 +33,7 @@ LONG = 1 << 20
 SHARE_NS = 50_000_000
 _AGAIN = (BlockingIOError, InterruptedError)
 _unpack_header = HEADER.unpack_from
-_HELLO, _CALL, _HEARTBEAT = int(Op.HELLO), int(Op.CALL), int(Op.HEARTBEAT)
+_CALL, _HEARTBEAT = int(Op.CALL), int(Op.HEARTBEAT)
 
 
 class Link:
@@ -60,7 +49,7 @@ class Link:
         self.fd = sock.fileno()
         self.user = ""
         self.client = b""
-        self.application = self.said = ""
+        self.application = ""
         self.conversations: dict[int, Conversation] = {}
         self.shared = False  # by several conversations
         self.open = True
@@ -174,112 +163,15 @@ class Link:
     def _frame(self, op: int, conversation: int, number: int, payload: bytes) -> None:
         """A frame that belongs to no conversation."""
         if not self.authenticated:
-            self._hello(op, number, payload)  # LI2
+            hello(self, op, number, payload)  # LI2
         elif op == _CALL:
-            self._connect(conversation, number, values.unpack(payload, values.REQUEST_VALUES))
+            connect(self, conversation, number, values.unpack(payload, values.REQUEST_VALUES))
         elif op != _HEARTBEAT:
             raise ProtocolError(f"operation {op} on a conversation that is not there")
 
-    # -- the beginning
-
-    def _hello(self, op: int, number: int, payload: bytes) -> None:
-        if op != _HELLO or not payload.startswith(MAGIC):
-            raise ProtocolError("no HELLO")
-        said = values.unpack(payload[len(MAGIC) :], values.REQUEST_VALUES)
-        versions = said.get("versions") if isinstance(said, dict) else None
-        if not isinstance(versions, list | tuple) or VERSION not in versions:
-            self.refuse(number, MQError(Reason.ENVIRONMENT_ERROR, versions=[VERSION]), "another version")
-            return
-        try:
-            user, password = said.get("user", ""), said.get("password")
-            if not isinstance(user, str) or not isinstance(password, str | None):
-                raise ProtocolError("HELLO with a user that is no text")
-            self.said = user
-            self._check_name(said)
-            found = self.service.identity.find(
-                self.sock, user, password, lambda result: self.service.identified(self, number, result)
-            )
-        except Refused as refused:
-            self.refused(number, self.said, refused)
-            return
-        except MQError as error:
-            self.refuse(number, error, str(error))
-            return
-        if found is None:
-            self.identifying = True
-        else:
-            self.welcome(number, found)
-
-    def _check_name(self, said: dict[str, Any]) -> None:
-        client, name, application = said.get("client", b""), said.get("qmgr", ""), said.get("application", "")
-        if not isinstance(name, str) or not isinstance(application, str):
-            raise ProtocolError("HELLO with a name that is no text")
-        if not isinstance(client, bytes) or len(client) > CLIENT_MAX:
-            raise ProtocolError(f"a client's name has at most {CLIENT_MAX} bytes")
-        self.client = client
-        self.application = application[:28]
-        if name and name != self.service.name:
-            raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=self.service.name)
-
-    def welcome(self, number: int, user: str) -> None:
-        """The client is who it says it is: go on with what it sent meanwhile."""
-        self.user, self.identifying = user, False
-        limits, unit = self.service.limits, self.service.take_over(self)
-        try:
-            self.service.admit(self)
-        except MQError as full:
-            self.refuse(number, full, None)
-            return
-        self.authenticated, self._frame_max = True, limits.frame_bytes
-        told = {
-            "unit": unit,
-            "version": VERSION,
-            "qmgr": self.service.name,
-            "user": user,
-            "heartbeat_s": limits.heartbeat_s,
-            "frame_bytes": limits.frame_bytes,
-        }
-        self.send(frame(Op.REPLY, 0, 0, number, values.pack(told)))
-        rest = bytes(self._rest)
-        self._rest.clear()
-        self.want(reading=True)
-        self._split(rest)
-
-    def proved(self, number: int, result: str | Refused) -> None:
-        """The password was checked."""
-        self.identifying = False
-        try:
-            if isinstance(result, Refused):
-                self.refused(number, self.said, result)
-            else:
-                self.welcome(number, result)
-        except (ProtocolError, StructError) as error:
-            self.no_frame(error)
-
-    def refused(self, number: int, user: str, why: Refused) -> None:
-        self.service.journal.audit("QSV020W", peer=self.peer, user=user, why=str(why))
-        self.refuse(number, MQError(Reason.NOT_AUTHORIZED, user=user), None)
-
-    def refuse(self, number: int, error: MQError, why: str | None) -> None:
-        """Answer and end the link."""
-        self.send(frame(Op.ERROR, 0, 0, number, values.pack_error(error)))
-        self.flush()
-        self.end(why)
-
-    def _connect(self, conversation: int, number: int, asked: Any) -> None:
-        """The first call of a conversation: MQCONN."""
-        if not isinstance(asked, list) or asked[:1] != ["connect"]:
-            raise ProtocolError("a call on a conversation that is not there")
-        try:
-            if len(self.conversations) >= self.service.limits.conversations:
-                raise MQError(Reason.MAX_CONNS_LIMIT_REACHED, links=len(self.conversations))  # noqa: TRY301
-            connection = self.service.connect(self)
-        except MQError as error:
-            self.send(frame(Op.ERROR, 0, conversation, number, values.pack_error(error)))
-            return
-        self.shared = bool(self.conversations)
-        self.conversations[conversation] = Conversation(self, conversation, connection)
-        self.send(frame(Op.REPLY, 0, conversation, number, values.pack(None)))
+    def let_in(self) -> None:
+        """The client is who it says it is, and one of the clients (LI2)."""
+        self.authenticated, self._frame_max = True, self.service.limits.frame_bytes
 
     # -- out
 
@@ -343,10 +235,10 @@ class Link:
         self.want(writing=False, reading=True)
         if self.held:
             self.held = False
-            self.service.ask(self._go_on)
+            self.service.ask(self.go_on)
 
-    def _go_on(self) -> None:
-        """The client has taken its answers: look at what it has sent meanwhile, the oldest first."""
+    def go_on(self) -> None:
+        """The client has taken its answers, or has been let in: look at what it sent meanwhile, the oldest first."""
         for conversation in tuple(self.conversations.values()):
             if conversation.backlog and not conversation.busy:
                 conversation.resume()

@@ -6,12 +6,15 @@ Rules
   OH2 Messages put, got and read ahead are three sequences, each in the order in which it was sent: the other end may
       look at one of them later than at another.
 
-Called by conversation.  Calls nothing.
+Called by conversation, putting, getting and parked.  Calls nothing.
 """
 
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.messages import Message
 from quaestor.qmgr.connection import Handle
+
+SMALL = 256
+"""Integers up to here are one object each, as the message manager wants to see the options of like calls."""
 
 
 class OpenHandle:

@@ -103,10 +103,10 @@ class Server:
             listener = listen_tcp(configuration.listen, tls=tls is not None, plain_allowed=configuration.plain)
             host, port = listener.getsockname()[:2]
             self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-            self.service.listen(listener, None if tls is None else tls.context())
+            self.service.arrivals.listen(listener, None if tls is None else tls.context())
             home.address.write_text(self.address + "\n", encoding="utf-8")
             self.journal.tell("QSV002I", address=self.address, tls=tls is not None)
-        self.service.listen(listen_local(home.socket))
+        self.service.arrivals.listen(listen_local(home.socket))
         self.journal.tell("QSV002I", socket=str(home.socket))
         self.journal.tell("QSV001I", qmgr=configuration.name, pid=os.getpid())
 

@@ -8,68 +8,50 @@ Rules
       What one client has sent ahead takes no more than `link.SHARE_NS` of a turn: then it is the turn of others.
   SV2 A get that waits costs a waiter on its queue and an entry among the deadlines, no thread. Entries of waits that
       are over are removed when they may be half of all.
-  SV3 What comes from other threads (a posted wait, a proven identity, a signal) is put on a list and wakes the loop.
-  SV4 Once a second links are looked over: who has not said who it is, does not take its answers, stopped in a frame,
-      or does not answer heartbeats is cut off. Heartbeats are sent to whoever waits for an answer. Of a link that is
-      not read, because too much of it waits already, no answer is expected.
   SV5 Quiescing takes no new connection and ends when the last application has, or when its time is over. Stopping backs
       out everybody at once.
   SV6 When the engine fails nothing is answered any more: every link ends, and so does the service. Commits in flight
       have then committed or not, as restart will find.
-  SV7 Whoever has gone before a link is made was never there. When no file is left for another socket the operator is
-      told once, and those who come wait until the links have been looked over (SV4).
-  SV8 Who has not said who it is takes no client's place. There are so many places for strangers; who comes when all are
-      taken has that of whoever came first and has said nothing yet, or else of whoever came first. So silence keeps
-      nobody out. The operator is told how many made room when the links are looked over.
-  SV9 Handshakes take no more than `HANDSHAKES_NS` of a turn: then it is the turn of clients, however many come
-      at once.
 
+What other threads ask for is in `asked` (SV3), who is cut off in `overdue` (SV4), who comes in `arrivals` (SV7-SV9).
 Why a loop of our own: turns are what group commit needs (ADR 50), and asyncio's cost per event is as large as a put.
-Called by process.  Calls link, group_commit, the queue manager.
+Called by process, link and conversation.  Calls those, group_commit, the queue manager.
 """
 
 import os
 import socket
-import ssl
 from collections import deque
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from itertools import count
 from threading import get_ident
-from typing import Any, Protocol
+from typing import Any
 
 from quaestor.clock import Clock
-from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.connection import Connection
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.recovery.outcomes import owned
 from quaestor.readiness import READ, WRITE, Readiness
+from quaestor.server.arrivals import Arrivals
+from quaestor.server.asked import Asked
+from quaestor.server.calls import Commands
 from quaestor.server.group_commit import GroupCommit
-from quaestor.server.identity import Identity, Refused
+from quaestor.server.identity import Identity
 from quaestor.server.journal import Journal
 from quaestor.server.limits import Limits
 from quaestor.server.link import Link
-from quaestor.server.listeners import tune_tcp
+from quaestor.server.overdue import why_cut_off
 from quaestor.server.parked import Parked
-from quaestor.server.protocol import Op, frame
-from quaestor.server.tls_link import TlsLink
 
-ACCEPT_AT_ONCE = 64
 SWEEP_S = 1.0
 CHANNEL = "SYSTEM.DEF.SVRCONN"
 DEADLINES_MAX = 4096
-HANDSHAKES_NS = 5_000_000
 GATHER = 8
 
 
-class Commands(Protocol):
-    """What runs MQSC: the command manager."""
-
-    def run(self, text: str, user: str) -> Any: ...
-
-
 class Service:
-    """Serves the clients of one queue manager (SV1-SV9)."""
+    """Serves the clients of one queue manager (SV1-SV6)."""
 
     def __init__(
         self,
@@ -88,25 +70,18 @@ class Service:
         manager.messages.catalogue.gate.on_open = lambda: self.ask(self._let_in)
         self.talking: list[Link] = []
         self.links: set[Link] = set()
-        self._strangers: dict[Link, None] = {}  # of the links, in the order of coming (SV8)
-        self._made_room = 0
-        self._handshakes_until_ns = 0
-        self._manager, self._clock, self._commands = manager, clock, commands
+        self._manager, self._clock, self.commands = manager, clock, commands
         self.monotonic_ns = clock.monotonic_ns
         self._ended: list[tuple[Link, str | None]] = []
         self._deadlines: list[tuple[float, int, Parked]] = []
         self._deadlines_max = DEADLINES_MAX
         self._turns = count()
         self._readiness = Readiness()
-        self._asked: deque[Callable[[], None]] = deque()
-        self._wake_in, self._wake_out = os.pipe()
-        os.set_blocking(self._wake_in, False)
-        os.set_blocking(self._wake_out, False)
-        self._readiness.watch(self._wake_in, READ, self._woken)
+        self.arrivals = Arrivals(self, self._readiness)
+        self._asked = Asked(self._readiness)
+        self.ask, self._wake = self._asked.ask, self._asked.wake
         if self.commits.told_by is not None:
             self._readiness.watch(self.commits.told_by, READ, lambda _: self.commits.land())
-        self._listeners: dict[socket.socket, Callable[[int], None]] = {}
-        self._no_files = False
         self._thread = 0
         self._stopping = False
         self._quiesce_until = 0.0
@@ -120,72 +95,6 @@ class Service:
         return self.monotonic_ns() / 1e9
 
     # -- sockets
-
-    def listen(self, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
-        """Serve whoever connects to this socket."""
-        self._listeners[sock] = lambda _: self._accept(sock, tls)
-        self._readiness.watch(sock.fileno(), READ, self._listeners[sock])
-
-    def _accept(self, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
-        for _ in range(ACCEPT_AT_ONCE):
-            try:
-                sock, peer = listener.accept()
-            except (BlockingIOError, ConnectionError):
-                return
-            except OSError as error:
-                self._accept_later(listener, str(error))
-                return
-            self._no_files = False
-            try:
-                self._accepted(sock, f"{peer[0]}:{peer[1]}" if peer else "local", tls)
-            except OSError:
-                sock.close()  # SV7
-
-    def _accept_later(self, listener: socket.socket, why: str) -> None:
-        """There is no file for whoever has come (SV7)."""
-        if not self._no_files:
-            self.journal.tell("QSV011W", why=why)
-        self._no_files = True
-        self._readiness.watch(listener.fileno(), 0, None)
-
-    def _accepted(self, sock: socket.socket, peer: str, tls: ssl.SSLContext | None) -> None:
-        sock.setblocking(False)
-        self._make_room()
-        if sock.family != socket.AF_UNIX:
-            tune_tcp(sock)
-        if tls is not None:
-            sock.getpeername()  # of one that has gone nothing is left here; TLS would leave it half made
-            secured = tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
-            link: Link = TlsLink(self, secured, peer, self.now)
-        else:
-            link = Link(self, sock, peer, self.now)
-        self.links.add(link)
-        self._strangers[link] = None
-        self._readiness.watch(link.fd, READ, link.ready)
-
-    def _make_room(self) -> None:
-        """SV8."""
-        if len(self._strangers) >= self.limits.strangers:
-            there = [link for link in self._strangers if link.open]
-            goes = next((link for link in there if not link.identifying), there[0] if there else None)
-            if goes is not None:
-                self._made_room += 1
-                goes.end(None)
-
-    def admit(self, link: Link) -> None:
-        """A stranger has said who it is, and is one of the clients if there is room (SV8)."""
-        self._strangers.pop(link, None)
-        clients = len(self.links) - len(self._strangers)
-        if clients > self.limits.connections:
-            self.journal.tell("QSV011W", peer=link.peer, user=link.user, why="too many connections")
-            raise MQError(Reason.MAX_CONNS_LIMIT_REACHED, connections=self.limits.connections)
-
-    def may_shake_hands(self) -> bool:
-        """Whether handshakes have time left in this turn; the first always has (SV9)."""
-        now_ns = self.monotonic_ns()
-        if not self._handshakes_until_ns:
-            self._handshakes_until_ns = now_ns + HANDSHAKES_NS
-        return now_ns <= self._handshakes_until_ns
 
     def watch(self, link: Link) -> None:
         """A link's wishes have changed."""
@@ -212,7 +121,6 @@ class Service:
 
     def turn(self, events: list[tuple[int, int]]) -> None:
         self.turns += 1
-        self._handshakes_until_ns = 0
         self.now = self.monotonic_ns() / 1e9
         self._take(events)
         commits = self.commits
@@ -225,7 +133,7 @@ class Service:
         if self.now >= self._next_sweep:
             self._sweep()
         if self._ended:
-            self._let_go()
+            self.let_go()
         if self._manager.connections.failure is not None:
             self._stopping = True
 
@@ -274,7 +182,7 @@ class Service:
         posted = self.posted
         while posted:
             parked = posted.popleft()
-            parked.conversation.look_again(parked)
+            parked.look_again()
 
     def _flush(self) -> None:
         talking = self.talking.copy()
@@ -300,7 +208,7 @@ class Service:
         if parked.wait_ms < 0:
             return
         if len(self._deadlines) >= self._deadlines_max:
-            self._deadlines = [entry for entry in self._deadlines if entry[2].conversation.waits(entry[2])]
+            self._deadlines = [entry for entry in self._deadlines if entry[2].waits]
             heapify(self._deadlines)
             self._deadlines_max = max(DEADLINES_MAX, 2 * len(self._deadlines))
         heappush(self._deadlines, (self.now + parked.wait_ms / 1000, next(self._turns), parked))
@@ -314,40 +222,15 @@ class Service:
     def _end_waits(self) -> None:
         while self._deadlines and self._deadlines[0][0] <= self.now:
             parked = heappop(self._deadlines)[2]
-            parked.conversation.time_is_over(parked)
+            parked.time_is_over()
 
     # -- other threads, rule SV3
-
-    def ask(self, what: Callable[[], None]) -> None:
-        """Have something done by the loop's own thread; safe to call from a signal handler."""
-        self._asked.append(what)
-        self._wake()
-
-    def _wake(self) -> None:
-        try:
-            os.write(self._wake_out, b"!")
-        except (BlockingIOError, OSError):
-            return  # it is awake already, or gone
-
-    def _woken(self, _events: int) -> None:
-        os.read(self._wake_in, 4096)
-        while self._asked:
-            self._asked.popleft()()
 
     def _let_in(self) -> None:
         """Units of recovery begin again: those who were held up go on (CV8)."""
         held_up, self.held_up = self.held_up, []
         for go_on in held_up:
             go_on()
-
-    def identified(self, link: Link, number: int, result: str | Refused) -> None:
-        """A password was checked, on another thread."""
-        self.ask(lambda: self._identified(link, number, result))
-
-    @staticmethod
-    def _identified(link: Link, number: int, result: str | Refused) -> None:
-        if link.open:
-            link.proved(number, result)
 
     # -- links
 
@@ -363,54 +246,19 @@ class Service:
             address="" if local else link.peer,
         )
 
-    def take_over(self, link: Link) -> int:
-        """A client that comes back: its older link is gone, whether we have heard of that or not (protocol W10).
-
-        Gives the number of the last unit that it has committed.
-        """
-        if not link.client:
-            return 0
-        for other in tuple(self.links):
-            if other is not link and other.client == link.client and other.user == link.user and other.open:
-                other.end("its client has come back on another link")
-                self.commits.harden()
-                self._let_go()
-        return self.commits.outcomes.last_of(owned(link.client, link.user))
-
     def _sweep(self) -> None:
         """Look the links over (SV4)."""
         self._next_sweep = self.now + self._sweep_s
         self.commits.others.clear()
-        if self._no_files:
-            for listener, told in self._listeners.items():
-                self._readiness.watch(listener.fileno(), READ, told)
-        if self._made_room:
-            made_room, self._made_room = self._made_room, 0
-            self.journal.tell("QSV011W", why="too many who do not say who they are", made_room=made_room)
+        self.arrivals.look_over()
         for link in tuple(self.links):
-            why = self._why_cut_off(link)
+            why = why_cut_off(link, self.limits, self.now)
             if why:
                 link.end(why)
         if self._quiesce_until:
             self._go_on_quiescing()
 
-    def _why_cut_off(self, link: Link) -> str | None:
-        limits, now = self.limits, self.now
-        if not link.authenticated:
-            return "did not say who it is" if now - link.since > limits.hello_s else None
-        if link.stuck and now - link.took > limits.stalled_s:
-            return "does not take its answers"
-        if link.partial_since and now - max(link.partial_since, link.heard) > limits.stalled_s:
-            return "stopped in the middle of a frame"
-        if any(one.parked or one.busy for one in link.conversations.values()):
-            silent = now - link.heard
-            if silent > 2 * limits.heartbeat_s and link.reading:
-                return "does not answer heartbeats"
-            if silent > limits.heartbeat_s:
-                link.send(frame(Op.HEARTBEAT, 0, 0, 0))
-        return None
-
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
         """End the links that have ended: their units are backed out (LI4)."""
         ended, self._ended = self._ended, []
         for link, why in ended:
@@ -420,18 +268,10 @@ class Service:
             if why is not None:
                 self.journal.tell("QSV010W", peer=link.peer, user=link.user, why=why)
             self.links.discard(link)
-            self._strangers.pop(link, None)
+            self.arrivals.strangers.pop(link, None)
             link.abandon()
 
-    # -- commands and status
-
-    def run_commands(self, text: str, user: str) -> dict[str, Any]:
-        """MQSC for `quaestor mqsc`."""
-        if self._commands is None:
-            raise MQError(Reason.ENVIRONMENT_ERROR, why="this queue manager runs no commands")
-        reply = self._commands.run(text, user)
-        told = {"lines": list(reply.lines), "rows": list(reply.rows), "ok": bool(reply.ok)}
-        return told | {"members": reply.members} if reply.members else told
+    # -- status
 
     def status(self) -> dict[str, Any]:
         log = self._manager.engine.log
@@ -482,11 +322,8 @@ class Service:
             self.commits.harden()
         else:
             self.commits.abandon()
-        self._let_go()
-        for sock in self._listeners:
-            sock.close()
+        self.let_go()
+        self.arrivals.close()
         self._readiness.close()
-        os.close(self._wake_in)
-        wake_out, self._wake_out = self._wake_out, -1
-        os.close(wake_out)
+        self._asked.close()
         self.identity.close()

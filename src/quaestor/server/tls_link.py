@@ -50,7 +50,7 @@ class TlsLink(Link):
         self._send = partial(_send_records, sock)
 
     def ready(self, events: int) -> bool:
-        if self._handshaking and not (self.service.may_shake_hands() and self._shook_hands()):
+        if self._handshaking and not (self.service.arrivals.may_shake_hands() and self._shook_hands()):
             return False
         records = RECORDS_AT_ONCE
         while super().ready(events) and self.open and (records > 1 or self.sock.pending()):  # TL2

@@ -32,7 +32,8 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client import requests
-from quaestor.server.client.connection import Connection, Handle
+from quaestor.server.client.connection import Connection
+from quaestor.server.client.handle import Handle
 from quaestor.server.client.link import Link
 from quaestor.server.client.requests import Request
 from quaestor.server.protocol import Op
@@ -296,7 +297,4 @@ class ReconnectingConnection(Connection):
         return number, name
 
     def _end_for_good(self) -> None:
-        self.connected = False
-        self._gone = Reason.CONNECTION_BROKEN
-        self._close_handles()
-        self._let_go(self._link)
+        self._end(Reason.CONNECTION_BROKEN)
