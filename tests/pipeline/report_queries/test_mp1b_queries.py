@@ -236,6 +236,8 @@ def test_verbs_by_transaction_and_queue(spark):
         "CP17 CP0000 OPEN 2 93 92",
         "CP17 CP0000 PUT 1 400 369",
     ) == sorted(row[1:] for row in found)
+    of_queue = printed("verbs", tables(DRL__MQ_DAILY_QUEUE=queues, DRL__MQ_DAILY_TASK=tasks), queue="CP*")
+    assert {"CP0000"} == {row[2] for row in of_queue}  # Q3
 
 
 @pytest.mark.oracle("mp1b/14", kind="parser", lines="2957-2971")

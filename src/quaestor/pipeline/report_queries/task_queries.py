@@ -4,6 +4,7 @@ Rules
   Q1  A query answers for all rows of the period that was asked for; rows of equal keys are one answer (X-16), and
       averages come from totals (G3).
   Q2  What the paper wrote as a constant (a transaction, a limit, a queue) is a parameter.
+  Q3  A commit is of no queue: who asks for a queue gets none (as in STATS, O9).
 
 Called by the package's register.  Calls steps.
 """
@@ -66,6 +67,8 @@ def verbs(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per job, transaction, queue and verb, valid gets and commits too (Q-12)."""
     keys = ("JOBNAME", "TRAN", "BASENAME")
     queues = by_verb(summarised(tables, DAILY_QUEUE, asked), keys, (*_VERBS, _VALID_GET))
+    if asked.get("queue") is not None:  # Q3
+        return _verb_averages(queues, "JOBNAME")
     tasks = summarised(tables, DAILY_TASK, asked).withColumn("BASENAME", F.lit(""))
     both = queues.unionByName(by_verb(tasks, keys, (_COMMIT,)))
     return _verb_averages(both, "JOBNAME")
