@@ -7,6 +7,7 @@ import pytest
 from pipeline.report_queries.given_rows import columns, frame
 from pipeline.report_queries.given_rows import tables as tables_of
 from quaestor.pipeline.measured_hours import message_hours
+from quaestor.reports.catalog import ReportError
 from quaestor.reports.run import run
 
 DAY = date(2026, 3, 2)
@@ -40,8 +41,10 @@ def test_the_hours_of_a_day_are_its_own(tables, name):
     every = hours_of(name, tables)
     assert set(every) <= day
     assert every == hours_of(name, tables, **{"from": str(DAY), "to": str(DAY)})
-    for other in (DAY - timedelta(days=1), DAY + timedelta(days=1)):
-        assert [] == hours_of(name, tables, **{"from": str(other), "to": str(other)})
+    next_day, day_before = (str(DAY + timedelta(days=each)) for each in (1, -1))
+    assert [] == hours_of(name, tables, **{"from": next_day, "to": next_day})
+    with pytest.raises(ReportError, match="nothing is recorded of that time"):
+        hours_of(name, tables, **{"from": day_before, "to": day_before})
 
 
 def test_a_shift_that_begins_within_five_minutes_doubles_nothing(spark):
