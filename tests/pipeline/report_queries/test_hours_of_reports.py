@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from pipeline.report_queries.given_rows import columns, frame
+from pipeline.report_queries.given_rows import columns, frame, printed
 from pipeline.report_queries.given_rows import tables as tables_of
 from quaestor.pipeline.measured_hours import message_hours
 from quaestor.reports.catalog import ReportError
@@ -59,6 +59,20 @@ def test_a_shift_that_begins_within_five_minutes_doubles_nothing(spark):
     lengths = frame(spark, f"{head}, SECONDS double, INTERVALS long", [{**row, "INTERVALS": 2} for row in both])
     (found,) = run("cf-activity", tables_of(DRL__MQ_CF_CALLS=calls, DRL__MQS_MSGMGR_T=lengths)).to_pylist()
     assert 20 == found["QESTCSEC"]
+
+
+def test_two_systems_may_have_queue_managers_of_one_name(spark):
+    """G8: an hour of QM01 on SYSA and the same hour of QM01 on SYSB are two rows, and text shows which is which."""
+    ddl = "DATE date, TIME string, MVS string, MQSERIES_SUB_ID string, SECONDS double, " + columns(
+        "long", "INTERVALS CIS_WRITTEN SUSPENSIONS CHECKPOINTS LOG_IOS"
+    )
+    row = {"DATE": DAY, "TIME": "08:00:00.00", "MQSERIES_SUB_ID": "QM01", "SECONDS": 60.0, "INTERVALS": 1}
+    both = frame(spark, ddl, [{**row, "MVS": "SYSA", "LOG_IOS": 10}, {**row, "MVS": "SYSB", "LOG_IOS": 7}])
+    rows = printed("log-activity", tables_of(DRL__MQS_LOGMGR_T=both))
+    assert [("QM01", "SYSA", "10"), ("QM01", "SYSB", "7")] == [(*each[1:3], each[-2]) for each in rows]
+    alone = tables_of(DRL__MQS_LOGMGR_T=both.where("MVS = 'SYSA'"))
+    assert len(rows[0]) - 1 == len(printed("log-activity", alone)[0])
+    assert ["SYSA"] == run("log-activity", alone)["MVS"].to_pylist()
 
 
 @pytest.mark.parametrize("name", [*BY_HOUR, "trend", "exceptions", "stats"])

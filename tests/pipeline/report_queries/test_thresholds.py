@@ -72,6 +72,14 @@ def rules(source, *rows, **asked):
     return [(each["severity"], each["rule"]) for each in found(source, *rows, **asked)]
 
 
+@pytest.mark.parametrize("report", [exceptions, sysprint])
+def test_namesakes_on_two_systems_are_two_lines(report):
+    """X2, G8: what two queue managers of one name did is not added up."""
+    rows = [{"SOS": 1, "MVS": "SYSA"}, {"SOS": 1, "MVS": "SYSB"}, {"SOS": 1, "MVS": "SYSB"}]
+    made = [(each["qmgr"], each["system"], each["intervals"]) for each in found("buffer", *rows, report=report)]
+    assert [("QM01", "SYSA", 1), ("QM01", "SYSB", 2)] == made
+
+
 def in_an_hour(**counts):
     """An hour of five minutes each, the counts in the last of them."""
     hour = [{"TIME": f"09:{minute:02d}:00.00", "SECONDS": 300.0} for minute in range(0, 60, 5)]

@@ -83,16 +83,17 @@ def _verb_averages(calls: DataFrame, *more: str) -> DataFrame:
 
 def shared_queues(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per queue manager and queue with its disposition, type, index and structure; how often used (Q-10)."""
-    keys = ("QMGR", "BASENAME", "QSGDISP", "QTYPE", "INDXTYPE", "CFSTRUCNAME")
+    keys = ("QMGR", "MVS", "BASENAME", "QSGDISP", "QTYPE", "INDXTYPE", "CFSTRUCNAME")
     queues = summarised(tables, DAILY_QUEUE, asked)
     if asked["shared_only"]:
         queues = queues.where("coalesce(CFSTRUCNAME, '') <> ''")
-    return queues.groupBy(*keys).agg(F.count("*").alias("USES")).orderBy("BASENAME", "QSGDISP", "QMGR", "INDXTYPE")
+    used = queues.groupBy(*keys).agg(F.count("*").alias("USES"))
+    return used.orderBy("BASENAME", "QSGDISP", "QMGR", "MVS", "INDXTYPE")
 
 
 def page_set_io(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per queue manager and queue whose messages came from or went to its page set (Q-11)."""
-    keys = ("QMGR", "QSGDISP", "BASENAME", "NBUFFPOOL", "PAGESET")
+    keys = ("QMGR", "MVS", "QSGDISP", "BASENAME", "NBUFFPOOL", "PAGESET")
     summed = (
         summarised(tables, DAILY_QUEUE, asked)
         .groupBy(*keys)
@@ -107,7 +108,7 @@ def page_set_io(tables: Tables, asked: Parameters) -> DataFrame:
 
 def queue_users(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per queue, job and name under which the job opened it (Q-13)."""
-    keys = ("BASENAME", "QMGR", "JOBNAME", "JOBTYPE", "TRAN", "CHANNEL", "QTYPE", "QUEUE")
+    keys = ("BASENAME", "QMGR", "MVS", "JOBNAME", "JOBTYPE", "TRAN", "CHANNEL", "QTYPE", "QUEUE")
     used = summarised(tables, DAILY_QUEUE, asked).groupBy(*keys)
     return used.agg(
         total("PUTN", "PUT1N").alias("PUTS"), total("VALIDGET").alias("VALIDGET"), F.max("DATE").alias("LAST_USED")
@@ -123,7 +124,7 @@ def time_on_queue(tables: Tables, asked: Parameters) -> DataFrame:
     summed = (
         summarised(tables, DAILY_QUEUE, asked)
         .where("VALIDGET > 0")
-        .groupBy("QMGR", "BASENAME")
+        .groupBy("QMGR", "MVS", "BASENAME")
         .agg(
             F.max("MAXTOQ").alias("MAXTOQ"),
             F.expr(f"min(CASE WHEN {measured} > 0 THEN MINTOQ END)").alias("MINTOQ"),
@@ -134,7 +135,7 @@ def time_on_queue(tables: Tables, asked: Parameters) -> DataFrame:
     )
     mean = F.try_divide("TOTTOQ", "measured")
     made = summed.withColumn("AVGTOQ", F.when(mean >= F.col("MINTOQ"), mean))
-    return made.orderBy(F.desc_nulls_last("AVGTOQ"), "QMGR", "BASENAME")
+    return made.orderBy(F.desc_nulls_last("AVGTOQ"), "QMGR", "MVS", "BASENAME")
 
 
 def get_kinds(tables: Tables, asked: Parameters) -> DataFrame:
@@ -144,7 +145,7 @@ def get_kinds(tables: Tables, asked: Parameters) -> DataFrame:
     """
     summed = (
         summarised(tables, DAILY_QUEUE, asked)
-        .groupBy("QMGR", "BASENAME", "INDXTYPE")
+        .groupBy("QMGR", "MVS", "BASENAME", "INDXTYPE")
         .agg(*(total(each).alias(each) for each in ("GETA", "GETS", "GETBRWA", "GETBRWS")))
         .where("GETA + GETS + GETBRWA + GETBRWS > 0")
     )
@@ -157,4 +158,4 @@ def get_kinds(tables: Tables, asked: Parameters) -> DataFrame:
         .when(no_index & (specific > any_message), "consider an index")
         .when(~unknown, "fits")
     )
-    return summed.withColumn("INDEX_IS", verdict).orderBy("QMGR", "BASENAME", "INDXTYPE")
+    return summed.withColumn("INDEX_IS", verdict).orderBy("QMGR", "MVS", "BASENAME", "INDXTYPE")
