@@ -6,6 +6,8 @@ Rules
   X2  One line per day, queue manager (G8), rule and object: how many intervals, from when to when, the worst figure.
   X3  SYSPRINT is the same list in the sample program's three columns.
   X4  A source's step gives every row the columns OBJECT, FIRST_TIME and LAST_TIME.
+  X5  Counts of an hour are the same whether a day is asked for alone or among others: the hour that its first interval
+      ends began the day before, so that day is read too.
 
 Called by the package's register.  Calls thresholds, summary_rows, row_conditions, hours.
 """
@@ -24,7 +26,7 @@ from quaestor.pipeline import thresholds
 from quaestor.pipeline.arrow_expressions import ARROW
 from quaestor.pipeline.hours import hourly
 from quaestor.pipeline.report_queries.manager_queries import CF_CALLS, DB2_CALLS, DB2_VERBS, LOG_MANAGER, LOGGED_VERBS
-from quaestor.pipeline.report_queries.steps import Parameters, Tables
+from quaestor.pipeline.report_queries.steps import Parameters, Tables, day_from
 from quaestor.pipeline.report_queries.summary_rows import medians, summary_rows
 from quaestor.pipeline.report_queries.task_queries import DAILY_QUEUE, DAILY_TASK
 from quaestor.pipeline.row_conditions import figures, holding
@@ -60,6 +62,8 @@ class Source:
     reads: Sequence[str]
     rules: Sequence[Threshold]
     qmgr: str = "QMGR"
+    looks_back: bool = False
+    """Whether the step counts over rows before a row, and so needs the day before (X5)."""
 
     def columns(self) -> set[str]:
         """Every name that the step or a threshold may ask for."""
@@ -156,7 +160,15 @@ SOURCES: Mapping[str, Source] = {
     "buffer": Source(
         "buffer manager", BUFFER_MANAGER, _named("BUFFER_POOL"), ("BUFFER_POOL",), thresholds.BUFFER_POOLS
     ),
-    "log": Source("log manager", LOG_MANAGER, _log_hours, ("SECONDS", *_LOG_COUNTS), thresholds.LOG, "MQSERIES_SUB_ID"),
+    "log": Source(
+        "log manager",
+        LOG_MANAGER,
+        _log_hours,
+        ("SECONDS", *_LOG_COUNTS),
+        thresholds.LOG,
+        "MQSERIES_SUB_ID",
+        looks_back=True,
+    ),
     "db2": Source("Db2 manager", DB2_CALLS, _whole, (), thresholds.DB2),
     "db2 verbs": Source("Db2 manager", DB2_CALLS, _db2_verbs, _DB2_COLUMNS, thresholds.DB2_VERBS),
     "cf": Source("coupling facility", CF_CALLS, _structures, _CF_COLUMNS, thresholds.STRUCTURES),
@@ -211,7 +223,11 @@ def _listed(tables: Tables, asked: Parameters, sources: Iterable[Source]) -> lis
 def _found(tables: Tables, asked: Parameters, source: Source) -> list[Line]:
     """The lines that one source gives (X1)."""
     limits = {each.name: asked.get(each.name, each.default) for each in LIMITS}
-    rows = source.prepare(summary_rows(tables, source.table, asked, source.columns(), qmgr=source.qmgr))
+    first = asked.get("from") if source.looks_back else None
+    wider = asked if first is None else {**asked, "from": day_from(first, -1)}
+    rows = source.prepare(summary_rows(tables, source.table, wider, source.columns(), qmgr=source.qmgr))
+    if first is not None:  # X5
+        rows = rows.filter(pc.greater_equal(rows["DATE"], pa.scalar(first, pa.date32())))
     return [line for rule in source.rules for line in _lines(rows, source, rule, limits)]
 
 
