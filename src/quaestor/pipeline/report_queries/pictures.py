@@ -6,6 +6,8 @@ Rules
   P3  Records have averages of the network time, and 0 where none was measured: that does not count. Others count as
       often as there were batches, or intervals where a channel has none (G3).
 
+  P4  A rate is of intervals whose length is known: what one without a length counted is in the sums, not in the rates.
+
 Called by the package's register.  Calls steps, and the names of the summary tables.
 """
 
@@ -29,6 +31,7 @@ from quaestor.pipeline.report_queries.task_queries import DAILY_QUEUE
 
 CHANNELS, MESSAGE_MANAGER = "DRL.MQ_CHANNELS", "DRL.MQS_MSGMGR_T"
 CI_BYTES = 4096
+_RATES = ("CIS_WRITTEN", "SUSPENSIONS")
 _MEASURES = "CASE WHEN NETTIME_AVG > 0 THEN coalesce(nullif(BATCHES, 0), INTERVALS) END"  # P3
 
 
@@ -95,11 +98,14 @@ def log_activity(tables: Tables, asked: Parameters) -> DataFrame:
     summed = (
         by_hour(tables, LOG_MANAGER, asked, qmgr="MQSERIES_SUB_ID")
         .groupBy("hour", F.col("MQSERIES_SUB_ID").alias("QMGR"), "MVS")
-        .agg(*(total(each).alias(each) for each in ("CIS_WRITTEN", "SUSPENSIONS", "CHECKPOINTS", "LOG_IOS", "SECONDS")))
+        .agg(
+            *(total(each).alias(each) for each in ("CIS_WRITTEN", "CHECKPOINTS", "LOG_IOS", "SECONDS")),
+            *(F.expr(f"sum(CASE WHEN SECONDS > 0 THEN {each} END)").alias(f"timed_{each}") for each in _RATES),  # P4
+        )
     )
-    bytes_written = F.col("CIS_WRITTEN") * CI_BYTES
+    bytes_written = F.col("timed_CIS_WRITTEN") * CI_BYTES
     made = summed.withColumn("megabytes_per_s", ratio(bytes_written / 1e6, "SECONDS"))
-    return made.withColumn("forces_per_s", ratio("SUSPENSIONS", "SECONDS")).orderBy("QMGR", "MVS", "hour")
+    return made.withColumn("forces_per_s", ratio("timed_SUSPENSIONS", "SECONDS")).orderBy("QMGR", "MVS", "hour")
 
 
 def cf_activity(tables: Tables, asked: Parameters) -> DataFrame:
