@@ -149,7 +149,7 @@ def test_a_file_of_either_form_is_told_apart():
     assert looks_like(DISPLAY_OBJECTS)
     assert looks_like(DISPLAY_SYSTEM_AND_LOG)
     assert not looks_like(FILE)
-    both = merged([read(FILE), read(DISPLAY_SYSTEM_AND_LOG, queue_manager="QM01")])
+    both = merged([read(FILE), read(DISPLAY_SYSTEM_AND_LOG, unnamed="QM01")])
     assert (150_000, True) == tuple(both.get("QM01", "system", "", each) for each in ("logload", "trace_global"))
 
 

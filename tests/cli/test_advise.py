@@ -131,6 +131,28 @@ def test_settings_alone_will_do(tmp_path):
     assert 0 == result.exit_code
 
 
+def test_each_display_file_is_of_its_own_queue_manager(tmp_path):
+    """E4: by the prefix of its messages, by the name before it; with --qmgr the others are left out."""
+    files = []
+    for name in ("QM01", "QM02", "A"):
+        files.append(tmp_path / f"{name}.txt")
+        files[-1].write_text(f"CSQJ322I !{name} DISPLAY LOG report ...\nLOGLOAD     500000\n", encoding="utf-8")
+    given = ["--settings", files[0], "--settings", files[1], "--settings", f"PRD1:{files[2]}"]
+    assert ["PRD1", "QM01", "QM02"] == sorted(each["queue_manager"] for each in found_in(*given))
+    assert ["QM02"] == [each["queue_manager"] for each in found_in(*given, "--qmgr", "QM02")]
+
+
+def test_settings_that_meet_no_record_are_told(dump, tmp_path):
+    display = tmp_path / "display.txt"
+    display.write_text("CSQJ322I !A DISPLAY LOG report ...\nLOGLOAD     500000\n", encoding="utf-8")
+    told = quaestor(dump, "--settings", display).stderr
+    assert "no record is of A, which settings are given for; there are QM01" in told
+    assert "QM01:FILE says whose DISPLAY output is" in told
+    assert "" == quaestor(dump, "--settings", f"QM01:{display}").stderr
+    assert "QM01:none.txt" not in quaestor(dump, "--settings", "QM01:none.txt").stderr
+    assert 2 == quaestor(dump, "--settings", "QM01:none.txt").exit_code
+
+
 @pytest.mark.parametrize(
     ("content", "option", "said"),
     [

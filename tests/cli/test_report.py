@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 from click.testing import CliRunner
 
+from pipeline.lakes import MONDAY_US, dump, load_raw, statistics
 from quaestor.cli.main import main
 from quaestor.reports.catalog import REPORTS, find
 from reports.given import four_weeks, table_of
@@ -59,6 +60,20 @@ def test_every_form(form, begins):
     from quaestor.cli.report_run import rendered
 
     assert rendered(find("exceptions"), four_weeks()["exceptions"], {}, form).startswith(begins)
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "json", "html"])
+def test_what_does_not_exist_is_one_line_and_2_in_every_form(form, tmp_path):
+    """R4: no form says that all is well with a queue manager that the lake does not know."""
+    dumped = dump(tmp_path / "a.smf", statistics(1, MONDAY_US))
+    load_raw(tmp_path / "lake", [dumped])
+    to = ("--format", form, "--lake", str(tmp_path / "lake"), "-o", str(tmp_path / "report"))
+    assert 0 == invoke("run", "log", "-p", "qmgr=QM0*", *to).exit_code
+    (tmp_path / "report").unlink()
+    result = invoke("run", "log", "-p", "qmgr=NOPE", *to)
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert "qmgr=NOPE: no such queue manager; there is QM01\n" == result.stderr
+    assert not (tmp_path / "report").exists()
 
 
 @contextmanager

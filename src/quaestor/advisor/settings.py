@@ -7,6 +7,8 @@ Rules
       error must not silence a rule.
   E3  What nobody said is not known (NaN, None), and rules on it do not fire. A number is finite: a rule cannot be
       silenced by writing nan.
+  E4  Whose DISPLAY output is, is what whoever gives it says; else what it says itself (display_owners); else the one
+      queue manager that is looked at, or all.
 
     [all]
     logload = 4000000
@@ -15,10 +17,10 @@ Rules
     [QM01.structure.APPLICATION1]
     cflevel = 4
 
-Called by evaluate and by the command.  Calls display_output, rows.
+Called by evaluate and by the command.  Calls display_output, display_owners, rows.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -27,6 +29,7 @@ import numpy as np
 
 from quaestor import toml_text
 from quaestor.advisor import display_output
+from quaestor.advisor.display_owners import by_owner
 from quaestor.advisor.rows import Array, Rows, is_number
 from quaestor.advisor.setting_names import KINDS, SETTINGS
 
@@ -55,6 +58,16 @@ class Settings:
         """The object's own value, or what holds for all (E1); None when nobody said (E3)."""
         found = self.values.get((manager, kind, name, key))
         return self.values.get((ALL, kind, name, key)) if found is None else found
+
+    def queue_managers(self) -> list[str]:
+        """Those that something is said about by name."""
+        return sorted({manager for manager, *_ in self.values} - {ALL})
+
+    def only(self, managers: Collection[str]) -> "Settings":
+        """What holds for these queue managers; for all of them when none is named."""
+        if not managers:
+            return self
+        return Settings({key: value for key, value in self.values.items() if key[0] in (ALL, *managers)})
 
     def objects(self, kind: str) -> list[tuple[str, str]]:
         """(queue manager, object) of every object of a kind that something is said about."""
@@ -141,17 +154,22 @@ def _parts(body: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, Mappi
         yield kind, [(str(each), values) for each, values in members.items()]
 
 
-def of_display(text: str, queue_manager: str = ALL) -> Settings:
-    """Settings of DISPLAY output; what it shows about other things is passed over."""
+def of_display(text: str, unnamed: str = ALL, owner: str | None = None) -> Settings:
+    """Settings of DISPLAY output: the owner's, or else of whom it names, or else of `unnamed` (E4)."""
     made = Settings()
-    for kind, name, values in display_output.read(text):
-        made.put(queue_manager, kind, name, values)
+    for named, part in [(owner, text)] if owner else by_owner(text):
+        for kind, name, values in display_output.read(part):
+            made.put(named or unnamed, kind, name, values)
     return made
 
 
-def read(text: str, name: str = "settings", queue_manager: str = ALL) -> Settings:
+def read(text: str, name: str = "settings", unnamed: str = ALL, owner: str | None = None) -> Settings:
     """Settings of a file of either form: DISPLAY output holds messages or attributes, TOML assignments."""
-    return of_display(text, queue_manager) if display_output.looks_like(text) else load(text, name)
+    if display_output.looks_like(text):
+        return of_display(text, unnamed, owner)
+    if owner:
+        raise SettingsError(f"{name}: TOML has the names of queue managers in it; write no {owner}: before the file")
+    return load(text, name)
 
 
 def merged(several: Iterable[Settings]) -> Settings:

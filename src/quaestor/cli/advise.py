@@ -13,6 +13,7 @@ from quaestor.cli.advice_text import show
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.dumps import progress
 from quaestor.cli.refused import Refused
+from quaestor.cli.settings_files import SettingsFile, settings_of, tell_strangers, text_of
 from quaestor.cli.spark_door import SparkOptions, one_line, session
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from quaestor.advisor.cutoffs import Chosen
     from quaestor.advisor.findings import Finding
-    from quaestor.advisor.settings import Settings
 
 SEVERITIES = ("note", "warning", "alert")
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"]
@@ -44,6 +44,7 @@ def advise_group() -> None:
       quaestor advise SMF.D260115.dump
       quaestor advise --lake /data/lake --qmgr QM01 --from 2026-01-12
       quaestor advise dump --settings qm01.toml --settings display.txt --cutoffs ours.toml
+      quaestor advise dump --settings QM01:one.txt --settings QM02:two.txt
       quaestor advise explain A-36
       quaestor advise rules
     """
@@ -52,8 +53,9 @@ def advise_group() -> None:
 @advise_group.command("run")
 @click.argument("dumps", nargs=-1, metavar="DUMP...")
 @click.option("--lake", type=click.Path(), help="A lake instead of dumps.")
-@click.option("--settings", "settings_files", type=click.Path(exists=True, dir_okay=False), multiple=True,
-              help="Settings: TOML, or the output of DISPLAY commands. May be given several times.")  # fmt: skip
+@click.option("--settings", "settings_files", type=SettingsFile(), multiple=True, metavar=SettingsFile.name,
+              help="Settings: TOML, or the output of DISPLAY commands, which is of the queue manager that it names or"
+              " that stands before the file. May be given several times.")  # fmt: skip
 @click.option("--cutoffs", "cutoff_file", type=click.Path(exists=True, dir_okay=False), help="Cut-offs of rules, TOML.")
 @click.option("--qmgr", "managers", multiple=True, help="Only this queue manager; may be given several times.")
 @click.option("--from", "begin", type=click.DateTime(_TIMES),
@@ -65,7 +67,7 @@ def advise_group() -> None:
 def run_command(
     dumps: tuple[str, ...],
     lake: str | None,
-    settings_files: tuple[str, ...],
+    settings_files: tuple[tuple[str | None, str], ...],
     cutoff_file: str | None,
     managers: tuple[str, ...],
     begin: datetime | None,
@@ -93,13 +95,14 @@ def run_command(
     if not (dumps or lake or settings_files):
         raise click.UsageError("give dumps, --lake or --settings")
     chosen = _chosen(cutoff_file)
-    settings = _settings(settings_files, managers)
+    settings = settings_of(settings_files, managers)
     report = DamageReport()
     columns = needed(each.rule for each in chosen)
     if lake:
         tables = _of_lake(lake, columns, managers, begin, end)
     else:
         tables = _narrowed(_of_dumps(dumps, columns, report), managers, begin, end)
+    tell_strangers(settings, _queue_managers(tables))
     advice = advise(chosen, tables, settings)
     found = at_least(advice.findings, Severity[severity.upper()])
     if as_json:
@@ -123,7 +126,7 @@ def findings_of(dump: Path) -> "list[Finding]":
 
     chosen, report = _chosen(None), DamageReport()
     tables = _of_dumps((str(dump),), needed(each.rule for each in chosen), report)
-    found = advise(chosen, tables, _settings((), ())).findings
+    found = advise(chosen, tables).findings
     report.close()
     return list(at_least(found, Severity.WARNING))
 
@@ -135,27 +138,8 @@ def _chosen(path: str | None) -> "tuple[Chosen, ...]":
     if path is None:
         return standard(RULES)
     try:
-        return load(_text(path), RULES, path)
+        return load(text_of(path), RULES, path)
     except CutoffError as error:
-        raise Refused(str(error)) from None
-
-
-def _text(path: str) -> str:
-    """The text of a file that a person made, with a byte order mark or without."""
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or f"no text in UTF-8: {error}"
-        raise Refused(f"{path}: {reason}") from None
-
-
-def _settings(paths: Collection[str], managers: Collection[str]) -> "Settings":
-    from quaestor.advisor.settings import ALL, SettingsError, merged, read
-
-    owner = next(iter(managers)) if len(managers) == 1 else ALL
-    try:
-        return merged(read(_text(each), each, owner) for each in paths)
-    except SettingsError as error:
         raise Refused(str(error)) from None
 
 
@@ -189,6 +173,12 @@ def _of_dumps(
     if copies.left_out:
         click.echo(f"{copies.left_out:,} records came more than once and count once", err=True)
     return {structure: pa.concat_tables(tables) for structure, tables in parts.items()}
+
+
+def _queue_managers(tables: "Mapping[str, pa.Table]") -> set[str]:
+    """Those that records are of."""
+    named = (table["queue_manager"].unique() for table in tables.values() if "queue_manager" in table.column_names)
+    return {name for names in named for name in names.to_pylist() if name}
 
 
 def _narrowed(

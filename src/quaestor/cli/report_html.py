@@ -29,7 +29,8 @@ def html_command(
 ) -> None:
     """Write one HTML file that needs nothing else: exceptions first, then charts, each with its table.
 
-    It opens without a network, prints, and fits a phone. Exit code 0: done. 2: no lake, or a day that is none.
+    It opens without a network, prints, and fits a phone. Exit code 0: done. 2: no lake, a day that
+    is none, or nothing in the lake of these days and queue managers; no file is written then.
 
     \b
     Examples:

@@ -30,7 +30,7 @@ def run_command(
 ) -> None:
     """Run a report; `quaestor report list` names them all, MP1B's numbers (Q-14) are names too.
 
-    Exit code 0: done. 2: no such report, parameter or lake.
+    Exit code 0: done. 2: no such report, parameter or lake, or nothing in the lake that the parameters name.
 
     \b
     Examples:

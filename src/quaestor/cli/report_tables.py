@@ -46,11 +46,12 @@ def lake_tables(lake: str, options: SparkOptions) -> Iterator[Callable[[str], An
     from quaestor.pipeline.lake import Lake
     from quaestor.pipeline.report_queries.departments import ChargePlanError
     from quaestor.pipeline.report_queries.summary_rows import LakeTables
+    from quaestor.reports.catalog import ReportError
 
     with one_line():
         found = Lake.at(lake)
         with ExitStack() as open_session:
             try:
                 yield LakeTables(found, lambda: open_session.enter_context(session(options)))
-            except ChargePlanError as error:
+            except (ChargePlanError, ReportError) as error:
                 cannot(error)

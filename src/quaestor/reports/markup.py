@@ -2,7 +2,7 @@
 
 Headings say that they are a column's. A table that does not fit its window is scrolled with keys too.
 
-Called by page.  Calls values.
+Called by page.  Calls namesakes, values.
 """
 
 from collections.abc import Iterable
@@ -11,6 +11,7 @@ from html import escape
 import pyarrow as pa
 
 from quaestor.reports.catalog.model import Column, Report
+from quaestor.reports.namesakes import columns_shown
 from quaestor.reports.values import shown
 
 MOST_ROWS = 400
@@ -21,8 +22,9 @@ def table(report: Report, rows: pa.Table, most: int | None = MOST_ROWS) -> str:
     if rows.num_rows == 0:
         return f'<p class="empty">{escape(report.empty)}</p>'
     kept = rows if most is None else rows.slice(0, most)
-    head = "".join(f'<th scope="col"{_kind(each)}>{escape(each.title)}</th>' for each in report.columns)
-    body = "\n".join(_row(report.columns, row) for row in kept.to_pylist())
+    columns = columns_shown(report, rows)
+    head = "".join(f'<th scope="col"{_kind(each)}>{escape(each.title)}</th>' for each in columns)
+    body = "\n".join(_row(columns, row) for row in kept.to_pylist())
     left = rows.num_rows - kept.num_rows
     more = f'<p class="more">{left:,} more rows: <code>quaestor report run {report.name}</code></p>' if left else ""
     place = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(report.title)}">'

@@ -8,7 +8,7 @@ Rules
   M4  What recurs day after day is one line of the list, with its first and last day; the table has every day.
   M5  Where nothing was measured, nothing is said to be in line, and a figure of the head is a dash (V1).
 
-Called by the door.  Calls charts, markup.
+Called by the door.  Calls charts, markup, namesakes.
 """
 
 import base64
@@ -29,6 +29,7 @@ from quaestor.reports.catalog.model import Report, Unit
 from quaestor.reports.chart_layout import Figure, Rows
 from quaestor.reports.findings import condensed, findings_list
 from quaestor.reports.markup import table
+from quaestor.reports.namesakes import told_apart
 from quaestor.reports.values import ABSENT, duration, figure, shown
 
 _NO_FIGURE = '<p class="nodata">No record of this period has these figures.</p>'
@@ -154,7 +155,7 @@ def _exceptions(report: Report, results: Mapping[str, pa.Table]) -> str:
         tried = "Every threshold of MP1B was tried." if len(kinds) > 1 else f"Only those on {kinds[0]} were tried."
         inside = f'<p class="empty">{escape(report.empty)} {tried}</p>'
     else:
-        inside = findings_list(rows.to_pylist()) + _details(report, rows)
+        inside = findings_list(told_apart(report, rows)) + _details(report, rows)
     about = "Thresholds of MP1B that were crossed; the same finding on several days is one line."
     return _section(report.name, "Exceptions", about, inside)
 
@@ -167,7 +168,7 @@ def _measured(results: Mapping[str, pa.Table]) -> list[str]:
 
 def _picture(picture: Picture, rows: pa.Table) -> str:
     report = REPORTS[picture.report]
-    figures = picture.draw(rows.to_pylist()) if rows.num_rows else []
+    figures = picture.draw(told_apart(report, rows)) if rows.num_rows else []
     if not figures:
         inside = f'<p class="nodata">{escape(report.empty)}</p>'
         return _section(report.name, picture.title, picture.about, inside)
@@ -212,7 +213,8 @@ def _details(report: Report, rows: pa.Table) -> str:
 
 def _period(results: Mapping[str, pa.Table]) -> str:
     """Which days and queue managers the page is about."""
-    rows = results["log-activity"].to_pylist() or results["buffer-pools"].to_pylist()
+    measured = next((name for name in ("log-activity", "buffer-pools") if results[name].num_rows), "log-activity")
+    rows = told_apart(REPORTS[measured], results[measured])
     if not rows:
         return "No statistics in this period."
     first, last = min(row["hour"] for row in rows), max(row["hour"] for row in rows)
@@ -226,7 +228,7 @@ def _period(results: Mapping[str, pa.Table]) -> str:
 def _figures(results: Mapping[str, pa.Table]) -> str:
     """The few figures that say how large the installation is."""
     weeks, queues = results["cpu-by-week"].to_pylist(), results["queue-traffic"].to_pylist()
-    bad = results["exceptions"].to_pylist()
+    bad = told_apart(REPORTS["exceptions"], results["exceptions"])
     made = {"Exceptions": (str(len(condensed(bad))), _on_days(len({row["date"] for row in bad})))}
     if not bad and not _measured(results):
         made["Exceptions"] = (ABSENT, "")

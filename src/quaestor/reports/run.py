@@ -4,6 +4,9 @@ Rules
   R1  The table has the catalog's columns in the catalog's order; the query may make more, it may not make fewer.
   R2  `rows` cuts after the query's own order, so it keeps what matters most.
   R3  A table that a report reads twice, or that several reports read, is opened once. Several reports run side by side.
+  R4  No rows mean that nothing was found in what was asked for. Where that itself does not exist in the lake (a day, a
+      queue manager, a queue ...), the report is refused with the parameter and what there is: who mistyped a name must
+      not read that all is well. Reports that are made together are refused when none of them found anything.
 
 Called by the door, notebooks and tests.  Calls pipeline.report_queries: this is the border to Spark.
 """
@@ -16,9 +19,10 @@ from typing import Any
 import pyarrow as pa
 
 from quaestor.pipeline.report_queries import QUERIES
+from quaestor.pipeline.report_queries.selected import nothing_selected
 from quaestor.pipeline.report_queries.steps import Tables
 from quaestor.pipeline.report_queries.summary_rows import LakeTables
-from quaestor.reports.catalog import Report, find
+from quaestor.reports.catalog import Report, ReportError, find
 
 _AT_ONCE = 4
 
@@ -30,8 +34,26 @@ def run(report: Report | str, tables: Tables, given: Mapping[str, str] | None = 
 
 
 def result(report: Report, tables: Tables, asked: Mapping[str, Any]) -> pa.Table:
-    """One report with parameters that are parsed already (R1, R2)."""
-    names, found = [each.name for each in report.columns], QUERIES[report.name](_once(tables), asked)
+    """One report with parameters that are parsed already. Raises `ReportError` where they select nothing (R4)."""
+    opened = _once(tables)
+    rows = _rows(report, opened, asked)
+    _refuse_nothing([rows], opened, asked)
+    return rows
+
+
+def results(names: Iterable[str], tables: Tables, given: Mapping[str, str]) -> dict[str, pa.Table]:
+    """Several reports with the same parameters. Raises `ReportError` as `run` and `result` do."""
+    opened, chosen = _once(tables), [find(name) for name in names]  # R3
+    asked = {report.name: report.arguments(given) for report in chosen}
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = list(pool.map(lambda report: _rows(report, opened, asked[report.name]), chosen))
+    _refuse_nothing(found, opened, asked[chosen[0].name])
+    return {report.name: rows for report, rows in zip(chosen, found, strict=True)}
+
+
+def _rows(report: Report, tables: Tables, asked: Mapping[str, Any]) -> pa.Table:
+    """What the query of a report finds (R1, R2)."""
+    names, found = [each.name for each in report.columns], QUERIES[report.name](tables, asked)
     if isinstance(found, pa.Table):
         return found.select(names).slice(0, asked.get("rows"))
     frame = found.select(*(f"`{each}`" for each in names))
@@ -40,13 +62,14 @@ def result(report: Report, tables: Tables, asked: Mapping[str, Any]) -> pa.Table
     return frame.toArrow()
 
 
+def _refuse_nothing(found: Iterable[pa.Table], tables: Tables, asked: Mapping[str, Any]) -> None:
+    """Say which parameter selects nothing; whoever brings DataFrames knows what is in them (R4)."""
+    if isinstance(tables, LakeTables) and not any(rows.num_rows for rows in found):
+        said = nothing_selected(tables, asked)
+        if said is not None:
+            raise ReportError(said)
+
+
 def _once(tables: Tables) -> Tables:
     """The same tables, each opened once (R3)."""
-    return tables if isinstance(tables, LakeTables) else cache(tables)
-
-
-def results(names: Iterable[str], tables: Tables, given: Mapping[str, str]) -> dict[str, pa.Table]:
-    """Several reports with the same parameters."""
-    opened, chosen = _once(tables), list(names)  # R3
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return dict(zip(chosen, pool.map(lambda name: run(name, opened, given), chosen), strict=True))
+    return tables.anew() if isinstance(tables, LakeTables) else cache(tables)

@@ -4,7 +4,7 @@ Rules
   F1  Every line of a table has the same columns under the same heading; a wide value widens its column, nothing is cut.
   F2  The heading says what was asked; the last line says how many rows there are. No rows: a sentence says so.
 
-Called by the door.  Calls values.
+Called by the door.  Calls namesakes, values.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from quaestor.reports.catalog.model import Report
+from quaestor.reports.namesakes import columns_shown
 from quaestor.reports.values import shown
 
 
@@ -30,9 +31,10 @@ def as_text(report: Report, rows: pa.Table, asked: Mapping[str, Any]) -> str:
 
 def table_lines(report: Report, rows: pa.Table) -> list[str]:
     """Heading, rule and rows (F1)."""
-    cells = [[shown(value, each.unit) for value in rows[each.name].to_pylist()] for each in report.columns]
-    titles = [each.title for each in report.columns]
-    numeric = [each.unit.is_number for each in report.columns]
+    columns = columns_shown(report, rows)
+    cells = [[shown(value, each.unit) for value in rows[each.name].to_pylist()] for each in columns]
+    titles = [each.title for each in columns]
+    numeric = [each.unit.is_number for each in columns]
     widths = [max(len(title), *map(len, column)) for title, column in zip(titles, cells, strict=True)]
     rule = ["-" * width for width in widths]
     body = zip(*cells, strict=True)

@@ -3,12 +3,13 @@
 from datetime import date, datetime
 
 from quaestor.reports.catalog import find
+from quaestor.reports.namesakes import columns_shown
 from quaestor.reports.run import run
 from quaestor.reports.values import shown
 
 DAY = date(2000, 10, 19)  # 2000293
 MOMENT = datetime(2000, 10, 19, 12)
-HEAD = "local_time timestamp_ntz, day date, record_id long, queue_manager string"
+HEAD = "local_time timestamp_ntz, day date, record_id long, queue_manager string, system string"
 
 
 def frame(spark, ddl, rows):
@@ -37,7 +38,8 @@ def printed(name, provider, **given):
     """The rows of a report as its text shows them."""
     report, made = find(name), run(name, provider, given)
     assert [each.name for each in report.columns] == made.column_names
-    return [tuple(shown(row[each.name], each.unit) for each in report.columns) for row in made.to_pylist()]
+    seen = columns_shown(report, made)
+    return [tuple(shown(row[each.name], each.unit) for each in seen) for row in made.to_pylist()]
 
 
 def words(*lines):

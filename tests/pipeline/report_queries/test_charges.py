@@ -9,7 +9,7 @@ from quaestor.pipeline.report_queries.departments import ChargePlanError, read_c
 
 WORK = (
     "DATE date, "
-    + columns("string", "QMGR JOBTYPE JOBNAME USERID TRAN CHANNEL CHANNELQ")
+    + columns("string", "MVS QMGR JOBTYPE JOBNAME USERID TRAN CHANNEL CHANNELQ")
     + ", NCOMMITS long, "
     + columns("double", "CT ET BYTES LOGTIME FORCETIME PSTIME CFTIME DB2TIME")
 )

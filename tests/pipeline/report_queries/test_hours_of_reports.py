@@ -4,12 +4,16 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from pipeline.report_queries.given_rows import columns, frame
+from pipeline.report_queries.given_rows import columns, frame, printed
 from pipeline.report_queries.given_rows import tables as tables_of
 from quaestor.pipeline.measured_hours import message_hours
+from quaestor.reports.catalog import ReportError
 from quaestor.reports.run import run
 
 DAY = date(2026, 3, 2)
+LOG = "DATE date, TIME string, MVS string, MQSERIES_SUB_ID string, SECONDS double, " + columns(
+    "long", "INTERVALS CIS_WRITTEN SUSPENSIONS CHECKPOINTS LOG_IOS"
+)
 BY_HOUR = ("log-activity", "buffer-pools", "cf-activity")
 
 
@@ -40,8 +44,10 @@ def test_the_hours_of_a_day_are_its_own(tables, name):
     every = hours_of(name, tables)
     assert set(every) <= day
     assert every == hours_of(name, tables, **{"from": str(DAY), "to": str(DAY)})
-    for other in (DAY - timedelta(days=1), DAY + timedelta(days=1)):
-        assert [] == hours_of(name, tables, **{"from": str(other), "to": str(other)})
+    next_day, day_before = (str(DAY + timedelta(days=each)) for each in (1, -1))
+    assert [] == hours_of(name, tables, **{"from": next_day, "to": next_day})
+    with pytest.raises(ReportError, match="nothing is recorded of that time"):
+        hours_of(name, tables, **{"from": day_before, "to": day_before})
 
 
 def test_a_shift_that_begins_within_five_minutes_doubles_nothing(spark):
@@ -56,6 +62,25 @@ def test_a_shift_that_begins_within_five_minutes_doubles_nothing(spark):
     lengths = frame(spark, f"{head}, SECONDS double, INTERVALS long", [{**row, "INTERVALS": 2} for row in both])
     (found,) = run("cf-activity", tables_of(DRL__MQ_CF_CALLS=calls, DRL__MQS_MSGMGR_T=lengths)).to_pylist()
     assert 20 == found["QESTCSEC"]
+
+
+def test_two_systems_may_have_queue_managers_of_one_name(spark):
+    """G8: an hour of QM01 on SYSA and the same hour of QM01 on SYSB are two rows, and text shows which is which."""
+    row = {"DATE": DAY, "TIME": "08:00:00.00", "MQSERIES_SUB_ID": "QM01", "SECONDS": 60.0, "INTERVALS": 1}
+    both = frame(spark, LOG, [{**row, "MVS": "SYSA", "LOG_IOS": 10}, {**row, "MVS": "SYSB", "LOG_IOS": 7}])
+    rows = printed("log-activity", tables_of(DRL__MQS_LOGMGR_T=both))
+    assert [("QM01", "SYSA", "10"), ("QM01", "SYSB", "7")] == [(*each[1:3], each[-2]) for each in rows]
+    alone = tables_of(DRL__MQS_LOGMGR_T=both.where("MVS = 'SYSA'"))
+    assert len(rows[0]) - 1 == len(printed("log-activity", alone)[0])
+    assert ["SYSA"] == run("log-activity", alone)["MVS"].to_pylist()
+
+
+def test_what_was_counted_in_no_known_time_is_in_no_rate(spark):
+    """P4: records before 7.1 do not tell how long they cover; a level was changed within this hour."""
+    row = {"DATE": DAY, "TIME": "08:05:00.00", "MQSERIES_SUB_ID": "QM01", "INTERVALS": 1, "SUSPENSIONS": 600}
+    both = frame(spark, LOG, [{**row, "SECONDS": 60.0}, {**row, "TIME": "08:10:00.00", "SECONDS": None}])
+    (found,) = run("log-activity", tables_of(DRL__MQS_LOGMGR_T=both)).to_pylist()
+    assert 10.0 == found["forces_per_s"]
 
 
 @pytest.mark.parametrize("name", [*BY_HOUR, "trend", "exceptions", "stats"])

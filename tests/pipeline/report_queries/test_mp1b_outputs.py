@@ -253,7 +253,7 @@ def test_scf(spark):
             ("", 2, 0, 0, 0.0, 0.0, 0, 0, 0),
         ]
         moment = datetime(2000, 10, 19, hour)
-        return (moment, moment.date(), hour, "V52D", used)
+        return (moment, moment.date(), hour, "V52D", "MVS1", used)
 
     rows = [interval(10, 11914, 32, 35082, 44, 17531), interval(11, 74621, 33, 223852, 43, 111937)]
     made = spark.createDataFrame(rows, f"{HEAD}, structures array<struct<{STRUCTURE}>>")

@@ -236,6 +236,8 @@ def test_verbs_by_transaction_and_queue(spark):
         "CP17 CP0000 OPEN 2 93 92",
         "CP17 CP0000 PUT 1 400 369",
     ) == sorted(row[1:] for row in found)
+    of_queue = printed("verbs", tables(DRL__MQ_DAILY_QUEUE=queues, DRL__MQ_DAILY_TASK=tasks), queue="CP*")
+    assert {"CP0000"} == {row[2] for row in of_queue}  # Q3
 
 
 @pytest.mark.oracle("mp1b/14", kind="parser", lines="2957-2971")
@@ -291,7 +293,8 @@ def test_about_an_index_that_is_not_known_nothing_is_said(spark):
 def test_network_time_is_the_mean_of_what_was_measured(spark):
     """P3: weighted by batches, for clients by intervals; hours in which a channel stood still say nothing."""
     ddl = (
-        "DATE date, QMGR string, CHANNEL string, TYPE string, CONNAME string, NETTIME_AVG double, NETTIME_MAX double, "
+        "DATE date, MVS string, QMGR string, CHANNEL string, TYPE string, CONNAME string, NETTIME_AVG double, "
+        "NETTIME_MAX double, "
         + columns("long", "MESSAGES PERSISTENT BATCHES FULL_BATCHES BYTES_SENT BYTES_RECEIVED BATCHSZ INTERVALS")
     )
     rows = [
@@ -312,7 +315,7 @@ def test_network_time_is_the_mean_of_what_was_measured(spark):
 
 def test_persistent_puts_that_a_level_does_not_count_are_not_none(spark):
     """V1: the queue section of V5.2 ends before them."""
-    ddl = "DATE date, QMGR string, BASENAME string, " + columns(
+    ddl = "DATE date, MVS string, QMGR string, BASENAME string, " + columns(
         "long", "VALIDPUT VALIDGET PUTBYTES GETBYTES PUTPMSG PUT1PMSG MAXQDPTH"
     )
     rows = [

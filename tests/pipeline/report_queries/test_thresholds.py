@@ -1,6 +1,6 @@
 """Every threshold of MP1B at its edge: one more is an exception, what is allowed is none (T1 to T4, X2, X3)."""
 
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
 
 import pyarrow as pa
@@ -70,6 +70,27 @@ def found(source, *rows, report=None, **asked):
 
 def rules(source, *rows, **asked):
     return [(each["severity"], each["rule"]) for each in found(source, *rows, **asked)]
+
+
+@pytest.mark.parametrize("report", [exceptions, sysprint])
+def test_namesakes_on_two_systems_are_two_lines(report):
+    """X2, G8: what two queue managers of one name did is not added up."""
+    rows = [{"SOS": 1, "MVS": "SYSA"}, {"SOS": 1, "MVS": "SYSB"}, {"SOS": 1, "MVS": "SYSB"}]
+    made = [(each["qmgr"], each["system"], each["intervals"]) for each in found("buffer", *rows, report=report)]
+    assert [("QM01", "SYSA", 1), ("QM01", "SYSB", 2)] == made
+
+
+def test_a_day_asked_for_alone_has_the_exceptions_it_has_among_others():
+    """X5: twelve checkpoints in the hour around midnight, the half of them on either day."""
+    midnight = [(DAY, 23, each) for each in range(30, 60, 5)]
+    midnight += [(DAY + timedelta(days=1), 0, each) for each in range(0, 30, 5)]
+    rows = [
+        {"DATE": day, "TIME": f"{hour:02}:{minute:02}:00.00", "SECONDS": 300.0, "CHECKPOINTS": 1}
+        for day, hour, minute in midnight
+    ]
+    every = [line for line in found("log", *rows) if line["date"] != DAY]
+    assert [12.0] == [line["worst"] for line in every]
+    assert every == found("log", *rows, **{"from": DAY + timedelta(days=1)})
 
 
 def in_an_hour(**counts):

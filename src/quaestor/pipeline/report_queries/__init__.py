@@ -7,6 +7,7 @@
     exceptions               what is out of line; SYSPRINT
     departments, charges     charge-back, weeks, trends
     pictures                 the tables behind the charts
+    selected                 why there are no rows: what was asked for does not exist
 
 `QUERIES` is the register: the name of a report is its key. Titles, units and parameters stand in `quaestor.reports`,
 which needs no Spark.

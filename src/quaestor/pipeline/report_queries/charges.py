@@ -77,6 +77,7 @@ def by_channel(tables: Tables, asked: Parameters) -> DataFrame:
     work = _work(tables, asked, plan).where(_MOVES)
     keys = {
         "qmgr": F.col("QMGR"),
+        "system": F.col("MVS"),
         "channel": F.col("CHANNEL"),
         "partner": F.col("CHANNELQ"),
         "department": F.col("payer"),

@@ -3,9 +3,11 @@
 Rules
   X1  A source is read once into memory, few columns of small tables, and each threshold is tried on all its rows there:
       as queries of Spark these would be planned far longer than they run.
-  X2  One line per day, queue manager, rule and object: how many intervals, from when to when, and the worst figure.
+  X2  One line per day, queue manager (G8), rule and object: how many intervals, from when to when, the worst figure.
   X3  SYSPRINT is the same list in the sample program's three columns.
   X4  A source's step gives every row the columns OBJECT, FIRST_TIME and LAST_TIME.
+  X5  Counts of an hour are the same whether a day is asked for alone or among others: the hour that its first interval
+      ends began the day before, so that day is read too.
 
 Called by the package's register.  Calls thresholds, summary_rows, row_conditions, hours.
 """
@@ -24,7 +26,7 @@ from quaestor.pipeline import thresholds
 from quaestor.pipeline.arrow_expressions import ARROW
 from quaestor.pipeline.hours import hourly
 from quaestor.pipeline.report_queries.manager_queries import CF_CALLS, DB2_CALLS, DB2_VERBS, LOG_MANAGER, LOGGED_VERBS
-from quaestor.pipeline.report_queries.steps import Parameters, Tables
+from quaestor.pipeline.report_queries.steps import Parameters, Tables, day_from
 from quaestor.pipeline.report_queries.summary_rows import medians, summary_rows
 from quaestor.pipeline.report_queries.task_queries import DAILY_QUEUE, DAILY_TASK
 from quaestor.pipeline.row_conditions import figures, holding
@@ -34,13 +36,14 @@ BUFFER_MANAGER = "DRL.MQS_BUFMGR_T"
 ORDER = {ALERT: 0, WARNING: 1, NOTE: 2}
 _LISTED = pa.schema(
     [
-        *(("date", pa.date32()), ("qmgr", pa.string()), ("object", pa.string()), ("intervals", pa.int64())),
+        *(("date", pa.date32()), ("qmgr", pa.string()), ("system", pa.string()), ("object", pa.string())),
+        ("intervals", pa.int64()),
         *(("first_time", pa.string()), ("last_time", pa.string()), ("worst", pa.float64())),
         *(("severity_order", pa.int32()), ("severity", pa.string()), ("rule", pa.string()), ("manager", pa.string())),
         *(("unit", pa.string()), ("advice", pa.string()), ("message", pa.string())),
     ]
 )
-_NO_INDEX_KEYS = ("DATE", "QMGR", "BASENAME", "QTYPE", "INDXTYPE")
+_NO_INDEX_KEYS = ("DATE", "MVS", "QMGR", "BASENAME", "QTYPE", "INDXTYPE")
 _GETS = ("GETS", "GETBRWS", "GETA")
 _PAGE_SET_IOS = ("PUTPSN", "PUT1PSN", "GETPSN")
 _LOG_COUNTS = ("CHECKPOINTS", "READ_REQ_BUF")
@@ -59,11 +62,13 @@ class Source:
     reads: Sequence[str]
     rules: Sequence[Threshold]
     qmgr: str = "QMGR"
+    looks_back: bool = False
+    """Whether the step counts over rows before a row, and so needs the day before (X5)."""
 
     def columns(self) -> set[str]:
         """Every name that the step or a threshold may ask for."""
         texts = " ".join(f"{rule.when} {rule.figure}" for rule in self.rules)
-        return {*self.reads, *re.findall(r"[A-Z]\w*", texts)}
+        return {"MVS", *self.reads, *re.findall(r"[A-Z]\w*", texts)}
 
 
 def _moments(rows: pa.Table, name: Any) -> pa.Table:
@@ -110,7 +115,7 @@ def _db2_verbs(rows: pa.Table) -> pa.Table:
     parts = [
         pa.table(
             {
-                **{each: rows[each] for each in ("DATE", "TIME", "QMGR")},
+                **{each: rows[each] for each in ("DATE", "TIME", "MVS", "QMGR")},
                 "VERB": pa.repeat(verb, len(rows)),
                 "LOGGED": pa.repeat(int(verb in LOGGED_VERBS), len(rows)),
                 "CALLS": rows[count],
@@ -127,7 +132,7 @@ def _structures(rows: pa.Table) -> pa.Table:
     """The same rows with the median response of each structure over the period: its own measure (A-21)."""
     for name, elapsed, calls in (("SINGLE", "QESTSSTC", "QESTCSEC"), ("MULTIPLE", "QESTMSTC", "QESTCMEC")):
         response = ARROW["divide"](rows[elapsed], rows[calls])
-        rows = rows.append_column(f"{name}_MEDIAN", medians(response, rows, ["QMGR", "STRUCTURE"]))
+        rows = rows.append_column(f"{name}_MEDIAN", medians(response, rows, ["MVS", "QMGR", "STRUCTURE"]))
     return _named("STRUCTURE")(rows)
 
 
@@ -156,7 +161,13 @@ SOURCES: Mapping[str, Source] = {
         "buffer manager", BUFFER_MANAGER, _named("BUFFER_POOL"), ("BUFFER_POOL",), thresholds.BUFFER_POOLS
     ),
     "log": Source(
-        "log manager", LOG_MANAGER, _log_hours, ("MVS", "SECONDS", *_LOG_COUNTS), thresholds.LOG, "MQSERIES_SUB_ID"
+        "log manager",
+        LOG_MANAGER,
+        _log_hours,
+        ("SECONDS", *_LOG_COUNTS),
+        thresholds.LOG,
+        "MQSERIES_SUB_ID",
+        looks_back=True,
     ),
     "db2": Source("Db2 manager", DB2_CALLS, _whole, (), thresholds.DB2),
     "db2 verbs": Source("Db2 manager", DB2_CALLS, _db2_verbs, _DB2_COLUMNS, thresholds.DB2_VERBS),
@@ -186,16 +197,20 @@ def sysprint(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per day, queue manager and message about what is out of line (X3)."""
     found = _listed(tables, asked, SOURCES.values())
     said = [{**line, "message": f"{line['message']}. {line['advice']}"} for line in found]
-    said.sort(key=lambda line: (line["date"], line["qmgr"] or "", line["severity_order"], line["message"]))
+    said.sort(key=lambda line: [line["date"], *_owner(line), line["severity_order"], line["message"]])
     return pa.Table.from_pylist(said, _LISTED)
 
 
 def _ordered(found: list[Line]) -> pa.Table:
-    texts = ("qmgr", "rule", "object", "message")
-    found.sort(key=lambda line: [line[each] or "" for each in texts])
+    texts = ("rule", "object", "message")
+    found.sort(key=lambda line: [*_owner(line), *(line[each] or "" for each in texts)])
     found.sort(key=lambda line: line["date"], reverse=True)
     found.sort(key=lambda line: line["severity_order"])
     return pa.Table.from_pylist(found, _LISTED)
+
+
+def _owner(line: Line) -> tuple[str, str]:
+    return line["qmgr"] or "", line["system"] or ""
 
 
 def _listed(tables: Tables, asked: Parameters, sources: Iterable[Source]) -> list[Line]:
@@ -208,7 +223,11 @@ def _listed(tables: Tables, asked: Parameters, sources: Iterable[Source]) -> lis
 def _found(tables: Tables, asked: Parameters, source: Source) -> list[Line]:
     """The lines that one source gives (X1)."""
     limits = {each.name: asked.get(each.name, each.default) for each in LIMITS}
-    rows = source.prepare(summary_rows(tables, source.table, asked, source.columns(), qmgr=source.qmgr))
+    first = asked.get("from") if source.looks_back else None
+    wider = asked if first is None else {**asked, "from": day_from(first, -1)}
+    rows = source.prepare(summary_rows(tables, source.table, wider, source.columns(), qmgr=source.qmgr))
+    if first is not None:  # X5
+        rows = rows.filter(pc.greater_equal(rows["DATE"], pa.scalar(first, pa.date32())))
     return [line for rule in source.rules for line in _lines(rows, source, rule, limits)]
 
 
@@ -216,7 +235,8 @@ def _lines(rows: pa.Table, source: Source, rule: Threshold, limits: Mapping[str,
     """One line per day, queue manager and object whose rows cross a threshold (X2)."""
     fired = holding(rule.when.format(**_PARAMETERS), rows, limits)
     figure = figures(rule.figure, fired, limits)
-    keys = {"date": fired["DATE"], "qmgr": fired[source.qmgr], "object": fired["OBJECT"]}
+    names = {"qmgr": fired[source.qmgr], "system": fired["MVS"], "object": fired["OBJECT"]}
+    keys = {"date": fired["DATE"], **names}
     times = {"first_time": fired["FIRST_TIME"], "last_time": fired["LAST_TIME"]}
     grouped = pa.table({**keys, **times, "figure": figure}).group_by(list(keys), use_threads=False)
     worst = f"figure_{rule.worst}"

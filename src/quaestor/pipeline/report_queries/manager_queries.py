@@ -55,7 +55,7 @@ def db2_calls(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per queue manager and Db2 verb: averages, maxima and the deepest queue (Q-5)."""
     summed = (
         _db2_verbs(tables, asked)
-        .groupBy("QMGR", "VERB")
+        .groupBy("QMGR", "MVS", "VERB")
         .agg(
             *(total(each).alias(each) for each in ("CALLS", "thread_us", "server_us")),
             *(F.floor(F.max(each)).alias(each) for each in ("thread_max_us", "server_max_us")),
@@ -64,7 +64,7 @@ def db2_calls(tables: Tables, asked: Parameters) -> DataFrame:
     )
     delay = average(F.col("thread_us") - F.col("server_us"), "CALLS")
     made = summed.withColumn("delay_avg_us", delay).withColumn("thread_avg_us", average("thread_us", "CALLS"))
-    return made.orderBy("QMGR", "VERB")
+    return made.orderBy("QMGR", "MVS", "VERB")
 
 
 def db2_depth(tables: Tables, asked: Parameters) -> DataFrame:
@@ -105,11 +105,11 @@ def cf_structures(tables: Tables, asked: Parameters) -> DataFrame:
         )
         for kind, letter in (("SINGLE", "S"), ("MULTIPLE", "M"))
     ]
-    fixed = ("QMGR", "STRUCTURE", "QESTSFUL", "QESTMLUS", "QESTMNUS")
+    fixed = ("QMGR", "MVS", "STRUCTURE", "QESTSFUL", "QESTMLUS", "QESTMNUS")
     rows = calls.select(*fixed, F.explode(F.array(*kinds)).alias("one"))
     summed = (
         rows.select(*fixed, "one.*")
-        .groupBy("QMGR", "STRUCTURE", "TYPE")
+        .groupBy("QMGR", "MVS", "STRUCTURE", "TYPE")
         .agg(
             *(total(each).alias(each) for each in ("CALLS", "elapsed_us", "REDRIVES")),
             total("QESTSFUL").alias("FULLS"),
@@ -119,11 +119,12 @@ def cf_structures(tables: Tables, asked: Parameters) -> DataFrame:
         .where("CALLS > 0")
     )
     made = summed.withColumn("average_us", average("elapsed_us", "CALLS"))
-    return made.withColumn("redrive_percent", percent("REDRIVES", "CALLS")).orderBy("QMGR", "STRUCTURE", F.desc("TYPE"))
+    made = made.withColumn("redrive_percent", percent("REDRIVES", "CALLS"))
+    return made.orderBy("QMGR", "MVS", "STRUCTURE", F.desc("TYPE"))
 
 
 def log_out_of_line(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per five minutes in which the log manager did what it should not need to do (Q-16)."""
     rows = summarised(tables, LOG_MANAGER, asked, qmgr="MQSERIES_SUB_ID")
     signs = ("WAIT_COUNT_NO_BUF", "READ_REQ_BUF", "READ_REQ_ACTIVE", "READ_REQ_ARCHIVE", "READ_REQ_DELAYED")
-    return rows.where(" + ".join((*signs, "LOGBUF_PAGEDIN")) + " > 0").orderBy("DATE", "TIME", "MQSERIES_SUB_ID")
+    return rows.where(" + ".join((*signs, "LOGBUF_PAGEDIN")) + " > 0").orderBy("DATE", "TIME", "MQSERIES_SUB_ID", "MVS")

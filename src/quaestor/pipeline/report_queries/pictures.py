@@ -6,6 +6,8 @@ Rules
   P3  Records have averages of the network time, and 0 where none was measured: that does not count. Others count as
       often as there were batches, or intervals where a channel has none (G3).
 
+  P4  A rate is of intervals whose length is known: what one without a length counted is in the sums, not in the rates.
+
 Called by the package's register.  Calls steps, and the names of the summary tables.
 """
 
@@ -29,6 +31,7 @@ from quaestor.pipeline.report_queries.task_queries import DAILY_QUEUE
 
 CHANNELS, MESSAGE_MANAGER = "DRL.MQ_CHANNELS", "DRL.MQS_MSGMGR_T"
 CI_BYTES = 4096
+_RATES = ("CIS_WRITTEN", "SUSPENSIONS")
 _MEASURES = "CASE WHEN NETTIME_AVG > 0 THEN coalesce(nullif(BATCHES, 0), INTERVALS) END"  # P3
 
 
@@ -59,7 +62,7 @@ def queue_traffic(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per queue manager and queue: messages and bytes put and got, persistent ones, deepest depth."""
     summed = (
         summarised(tables, DAILY_QUEUE, asked)
-        .groupBy("QMGR", "BASENAME")
+        .groupBy("QMGR", "MVS", "BASENAME")
         .agg(
             total("VALIDPUT").alias("messages_put"),
             total("VALIDGET").alias("messages_got"),
@@ -70,7 +73,7 @@ def queue_traffic(tables: Tables, asked: Parameters) -> DataFrame:
         )
         .where("messages_put + messages_got > 0")
     )
-    return summed.orderBy(F.desc(F.col("megabytes_put") + F.col("megabytes_got")), "QMGR", "BASENAME")
+    return summed.orderBy(F.desc(F.col("megabytes_put") + F.col("megabytes_got")), "QMGR", "MVS", "BASENAME")
 
 
 def buffer_pools(tables: Tables, asked: Parameters) -> DataFrame:
@@ -78,7 +81,7 @@ def buffer_pools(tables: Tables, asked: Parameters) -> DataFrame:
     counts = ("RIO", "WIO", "DWT", "IMW", "DMC", "SOS")
     summed = (
         by_hour(tables, BUFFER_MANAGER, asked)
-        .groupBy("hour", "QMGR", "BUFFER_POOL")
+        .groupBy("hour", "QMGR", "MVS", "BUFFER_POOL")
         .agg(
             F.max("BUFFERS").alias("BUFFERS"),
             F.min(percentage("STEALABLE_LOW", "BUFFERS")).alias("low_percent"),
@@ -87,19 +90,22 @@ def buffer_pools(tables: Tables, asked: Parameters) -> DataFrame:
         )
         .where("used > 0")
     )
-    return summed.orderBy("QMGR", "BUFFER_POOL", "hour")
+    return summed.orderBy("QMGR", "MVS", "BUFFER_POOL", "hour")
 
 
 def log_activity(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per hour and queue manager: rate of writing both log copies, forces, checkpoints."""
     summed = (
         by_hour(tables, LOG_MANAGER, asked, qmgr="MQSERIES_SUB_ID")
-        .groupBy("hour", F.col("MQSERIES_SUB_ID").alias("QMGR"))
-        .agg(*(total(each).alias(each) for each in ("CIS_WRITTEN", "SUSPENSIONS", "CHECKPOINTS", "LOG_IOS", "SECONDS")))
+        .groupBy("hour", F.col("MQSERIES_SUB_ID").alias("QMGR"), "MVS")
+        .agg(
+            *(total(each).alias(each) for each in ("CIS_WRITTEN", "CHECKPOINTS", "LOG_IOS", "SECONDS")),
+            *(F.expr(f"sum(CASE WHEN SECONDS > 0 THEN {each} END)").alias(f"timed_{each}") for each in _RATES),  # P4
+        )
     )
-    bytes_written = F.col("CIS_WRITTEN") * CI_BYTES
+    bytes_written = F.col("timed_CIS_WRITTEN") * CI_BYTES
     made = summed.withColumn("megabytes_per_s", ratio(bytes_written / 1e6, "SECONDS"))
-    return made.withColumn("forces_per_s", ratio("SUSPENSIONS", "SECONDS")).orderBy("QMGR", "hour")
+    return made.withColumn("forces_per_s", ratio("timed_SUSPENSIONS", "SECONDS")).orderBy("QMGR", "MVS", "hour")
 
 
 def cf_activity(tables: Tables, asked: Parameters) -> DataFrame:
@@ -107,19 +113,20 @@ def cf_activity(tables: Tables, asked: Parameters) -> DataFrame:
     columns = ("QESTCSEC", "QESTCMEC", "QESTSSTC", "QESTMSTC", "QESTSFUL")
     summed = (
         by_hour(tables, CF_CALLS, asked, lengths=MESSAGE_MANAGER)
-        .groupBy("hour", "QMGR", "STRUCTURE")
+        .groupBy("hour", "QMGR", "MVS", "STRUCTURE")
         .agg(*(total(each).alias(each) for each in columns), F.max("QESTMNUS").alias("ENTRIES_MAX"))
         .where("QESTCSEC + QESTCMEC > 0")
     )
     made = summed.withColumn("single_avg_us", ratio("QESTSSTC", "QESTCSEC"))
-    return made.withColumn("multiple_avg_us", ratio("QESTMSTC", "QESTCMEC")).orderBy("QMGR", "STRUCTURE", "hour")
+    made = made.withColumn("multiple_avg_us", ratio("QESTMSTC", "QESTCMEC"))
+    return made.orderBy("QMGR", "MVS", "STRUCTURE", "hour")
 
 
 def channel_traffic(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per queue manager, channel and type: messages, bytes, achieved batch size (F-31), network time."""
     summed = (
         summarised(tables, CHANNELS, asked)
-        .groupBy("QMGR", "CHANNEL", "TYPE")
+        .groupBy("QMGR", "MVS", "CHANNEL", "TYPE")
         .agg(
             F.countDistinct("CONNAME").alias("partners"),
             *(total(each).alias(each) for each in ("MESSAGES", "PERSISTENT", "BATCHES", "FULL_BATCHES")),
@@ -133,4 +140,4 @@ def channel_traffic(tables: Tables, asked: Parameters) -> DataFrame:
     )
     made = summed.withColumn("batch_size", ratio("MESSAGES", "BATCHES"))
     made = made.withColumn("network_avg_us", ratio("network_us", "network_measures"))
-    return made.orderBy(F.desc("MESSAGES"), "QMGR", "CHANNEL", "TYPE")
+    return made.orderBy(F.desc("MESSAGES"), "QMGR", "MVS", "CHANNEL", "TYPE")

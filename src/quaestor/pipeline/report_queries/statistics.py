@@ -48,8 +48,8 @@ _LOG = (
 
 
 def _intervals(tables: Tables, structure: str, asked: Parameters, columns: Sequence[str]) -> pa.Table:
-    """The rows of a statistics structure with date, time and queue manager under short names (O6)."""
-    rows = details(tables, structure, asked, ("local_time", QUEUE_MANAGER, *columns), _as_they_are)
+    """The rows of a statistics structure with system, and date, time and queue manager under short names (O6)."""
+    rows = details(tables, structure, asked, ("local_time", QUEUE_MANAGER, "system", *columns), _as_they_are)
     moment = rows["local_time"]
     made = rows.append_column("date", pc.cast(moment, pa.date32())).append_column("qmgr", rows[QUEUE_MANAGER])
     hundredths = pc.utf8_slice_codeunits(pc.strftime(moment, "%H:%M:%S"), 0, 11)
@@ -73,12 +73,12 @@ def scf(tables: Tables, asked: Parameters) -> pa.Table:
         calls = made[f"{kind}_calls"]
         made = made.append_column(f"{kind}_avg_us", average(made[f"{kind}_elapsed_us"], calls))
         made = made.append_column(f"{kind}_redrive_percent", percent(made[f"{kind}_redrives"], calls))  # O7
-    return ordered(made, ("local_time", "qmgr", "structure_number"))
+    return ordered(made, ("local_time", "qmgr", "system", "structure_number"))
 
 
 def mm(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per interval: MQI calls of a queue manager."""
-    return ordered(_intervals(tables, "QMST", asked, _CALLS), ("local_time", "qmgr"))
+    return ordered(_intervals(tables, "QMST", asked, _CALLS), ("local_time", "qmgr", "system"))
 
 
 def bm(tables: Tables, asked: Parameters) -> pa.Table:
@@ -86,14 +86,16 @@ def bm(tables: Tables, asked: Parameters) -> pa.Table:
     made = _intervals(tables, "QPST", asked, _POOL)
     for when in ("now", "low"):
         made = made.append_column(f"{when}_percent", percent(made[f"stealable_{when}"], made["buffers"]))
-    return ordered(made, ("local_time", "qmgr", "buffer_pool"))
+    return ordered(made, ("local_time", "qmgr", "system", "buffer_pool"))
 
 
 def sdb2(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per interval: the deepest queue of requests to Db2, and deadlocks."""
-    return ordered(_intervals(tables, "Q5ST", asked, ("queue_depth_high", "deadlocks")), ("local_time", "qmgr"))
+    return ordered(
+        _intervals(tables, "Q5ST", asked, ("queue_depth_high", "deadlocks")), ("local_time", "qmgr", "system")
+    )
 
 
 def log(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per interval: writes, waits and reads of the log manager (O8)."""
-    return ordered(_intervals(tables, "QJST", asked, _LOG), ("local_time", "qmgr"))
+    return ordered(_intervals(tables, "QJST", asked, _LOG), ("local_time", "qmgr", "system"))

@@ -14,6 +14,9 @@ Rules
       column without it.
   G7  A report by hour has the hours of the days asked for. An interval belongs to the hour its middle lies in (middles,
       L1), so the last one of a day is found among the records of the next.
+  G8  A queue manager is its system and its name, as in the keys of MP1B's definitions (MVS = SM115SID, QMGR =
+      SM115SSI): two systems may each have one of the same name, and no row by queue manager is about both. The one
+      exception is the paper's: commits by day are kept by name alone.
 
 Called by the other modules of report_queries.  Calls middle_columns.
 """

@@ -7,22 +7,26 @@ Rules
   M3  The median of a group is its lower one: a figure that was measured, not one between two.
   M4  A report that needs no Spark does not wait for its start.
   M5  Reports that are made together are of one snapshot (lake, K6).
+  M6  Which tables a report has opened is remembered, so that it can be told why it found nothing (selected, E2).
 
-Called by exceptions and details.  Calls lake.
+Called by exceptions, details and selected.  Calls lake.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from functools import cache
 from threading import Lock
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from quaestor.pipeline.arrow_expressions import like
 from quaestor.pipeline.lake import Lake
-from quaestor.pipeline.manifest import LakeFile
+from quaestor.pipeline.manifest import RAW, LakeFile, as_files
 from quaestor.pipeline.place import Place
 from quaestor.pipeline.report_queries.steps import SUMMARY_NAMES, Parameters, Tables, sql_pattern
 
@@ -39,6 +43,13 @@ class LakeTables:
         self._start = cache(start)
         self._starting = Lock()
         self._table = cache(lambda name: lake.table(self.spark, name, at=self._snapshot))
+        self.opened: set[str] = set()
+
+    def anew(self) -> "LakeTables":
+        """The same tables, of which none is opened yet (M6)."""
+        made = copy(self)
+        made.opened = set()
+        return made
 
     @property
     def spark(self) -> SparkSession:
@@ -48,16 +59,34 @@ class LakeTables:
 
     def __call__(self, name: str) -> DataFrame:
         """A raw or summary table for Spark."""
+        self.opened.add(name)
         made: DataFrame = self._table(name)
         return made
 
     def rows(self, name: str, wanted: Collection[str]) -> pa.Table:
         """A summary table in memory: its keys and the columns wanted."""
+        self.opened.add(name)
         return self._lake.rows(name, wanted, at=self._snapshot)
 
-    def files(self, structure: str) -> tuple[Place, list[LakeFile]]:
-        """Where the lake is, and the live files of a raw table in it."""
-        return self._lake.place, self._snapshot.live(structure)
+    def files(self, table: str) -> tuple[Place, list[LakeFile]]:
+        """Where the lake is, and the live files of a table in it."""
+        return self._lake.place, self._snapshot.live(table)
+
+    def raw_files(self) -> list[LakeFile]:
+        """The live files of all raw tables."""
+        every = self._snapshot.files
+        return as_files(every.filter(pc.equal(every["kind"], RAW)))
+
+    @property
+    def summaries(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the lake remembers of each summary table."""
+        return self._snapshot.summaries
+
+    def keys(self, file: LakeFile, columns: Sequence[str]) -> pa.Table:
+        """Key columns of one file of a summary table."""
+        place = self._lake.place
+        with place.filesystem.open_input_file(place.path(file.path)) as stream:
+            return pq.ParquetFile(stream).read(list(columns), use_threads=False)
 
 
 def summary_rows(

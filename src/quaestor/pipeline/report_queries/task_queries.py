@@ -4,6 +4,7 @@ Rules
   Q1  A query answers for all rows of the period that was asked for; rows of equal keys are one answer (X-16), and
       averages come from totals (G3).
   Q2  What the paper wrote as a constant (a transaction, a limit, a queue) is a parameter.
+  Q3  A commit is of no queue: who asks for a queue gets none (as in STATS, O9).
 
 Called by the package's register.  Calls steps.
 """
@@ -66,6 +67,8 @@ def verbs(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per job, transaction, queue and verb, valid gets and commits too (Q-12)."""
     keys = ("JOBNAME", "TRAN", "BASENAME")
     queues = by_verb(summarised(tables, DAILY_QUEUE, asked), keys, (*_VERBS, _VALID_GET))
+    if asked.get("queue") is not None:  # Q3
+        return _verb_averages(queues, "JOBNAME")
     tasks = summarised(tables, DAILY_TASK, asked).withColumn("BASENAME", F.lit(""))
     both = queues.unionByName(by_verb(tasks, keys, (_COMMIT,)))
     return _verb_averages(both, "JOBNAME")
@@ -80,16 +83,17 @@ def _verb_averages(calls: DataFrame, *more: str) -> DataFrame:
 
 def shared_queues(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per queue manager and queue with its disposition, type, index and structure; how often used (Q-10)."""
-    keys = ("QMGR", "BASENAME", "QSGDISP", "QTYPE", "INDXTYPE", "CFSTRUCNAME")
+    keys = ("QMGR", "MVS", "BASENAME", "QSGDISP", "QTYPE", "INDXTYPE", "CFSTRUCNAME")
     queues = summarised(tables, DAILY_QUEUE, asked)
     if asked["shared_only"]:
         queues = queues.where("coalesce(CFSTRUCNAME, '') <> ''")
-    return queues.groupBy(*keys).agg(F.count("*").alias("USES")).orderBy("BASENAME", "QSGDISP", "QMGR", "INDXTYPE")
+    used = queues.groupBy(*keys).agg(F.count("*").alias("USES"))
+    return used.orderBy("BASENAME", "QSGDISP", "QMGR", "MVS", "INDXTYPE")
 
 
 def page_set_io(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per queue manager and queue whose messages came from or went to its page set (Q-11)."""
-    keys = ("QMGR", "QSGDISP", "BASENAME", "NBUFFPOOL", "PAGESET")
+    keys = ("QMGR", "MVS", "QSGDISP", "BASENAME", "NBUFFPOOL", "PAGESET")
     summed = (
         summarised(tables, DAILY_QUEUE, asked)
         .groupBy(*keys)
@@ -104,7 +108,7 @@ def page_set_io(tables: Tables, asked: Parameters) -> DataFrame:
 
 def queue_users(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per queue, job and name under which the job opened it (Q-13)."""
-    keys = ("BASENAME", "QMGR", "JOBNAME", "JOBTYPE", "TRAN", "CHANNEL", "QTYPE", "QUEUE")
+    keys = ("BASENAME", "QMGR", "MVS", "JOBNAME", "JOBTYPE", "TRAN", "CHANNEL", "QTYPE", "QUEUE")
     used = summarised(tables, DAILY_QUEUE, asked).groupBy(*keys)
     return used.agg(
         total("PUTN", "PUT1N").alias("PUTS"), total("VALIDGET").alias("VALIDGET"), F.max("DATE").alias("LAST_USED")
@@ -120,7 +124,7 @@ def time_on_queue(tables: Tables, asked: Parameters) -> DataFrame:
     summed = (
         summarised(tables, DAILY_QUEUE, asked)
         .where("VALIDGET > 0")
-        .groupBy("QMGR", "BASENAME")
+        .groupBy("QMGR", "MVS", "BASENAME")
         .agg(
             F.max("MAXTOQ").alias("MAXTOQ"),
             F.expr(f"min(CASE WHEN {measured} > 0 THEN MINTOQ END)").alias("MINTOQ"),
@@ -131,7 +135,7 @@ def time_on_queue(tables: Tables, asked: Parameters) -> DataFrame:
     )
     mean = F.try_divide("TOTTOQ", "measured")
     made = summed.withColumn("AVGTOQ", F.when(mean >= F.col("MINTOQ"), mean))
-    return made.orderBy(F.desc_nulls_last("AVGTOQ"), "QMGR", "BASENAME")
+    return made.orderBy(F.desc_nulls_last("AVGTOQ"), "QMGR", "MVS", "BASENAME")
 
 
 def get_kinds(tables: Tables, asked: Parameters) -> DataFrame:
@@ -141,7 +145,7 @@ def get_kinds(tables: Tables, asked: Parameters) -> DataFrame:
     """
     summed = (
         summarised(tables, DAILY_QUEUE, asked)
-        .groupBy("QMGR", "BASENAME", "INDXTYPE")
+        .groupBy("QMGR", "MVS", "BASENAME", "INDXTYPE")
         .agg(*(total(each).alias(each) for each in ("GETA", "GETS", "GETBRWA", "GETBRWS")))
         .where("GETA + GETS + GETBRWA + GETBRWS > 0")
     )
@@ -154,4 +158,4 @@ def get_kinds(tables: Tables, asked: Parameters) -> DataFrame:
         .when(no_index & (specific > any_message), "consider an index")
         .when(~unknown, "fits")
     )
-    return summed.withColumn("INDEX_IS", verdict).orderBy("QMGR", "BASENAME", "INDXTYPE")
+    return summed.withColumn("INDEX_IS", verdict).orderBy("QMGR", "MVS", "BASENAME", "INDXTYPE")

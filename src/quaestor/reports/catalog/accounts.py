@@ -10,6 +10,7 @@ _EXCEPTION = (
     Column("first_time", Unit.TIME, "From"),
     Column("last_time", Unit.TIME, "To"),
     Column("qmgr", Unit.TEXT, "QMGR"),
+    Column("system", Unit.TEXT, "System", tells_apart="qmgr"),
     Column("rule", Unit.TEXT, "Rule"),
     Column("object", Unit.TEXT, "Object"),
     Column("message", Unit.TEXT, "What"),
@@ -54,6 +55,7 @@ _DEPARTMENT = Column("department", Unit.TEXT, "Department")
 _WEEK = Column("week", Unit.DATE, "Week")
 _APPLICATION = Column("application", Unit.TEXT, "Application")
 _QMGR = Column("QMGR")
+_MVS = Column("MVS", tells_apart="QMGR")
 _HOUR = Column("hour", Unit.MOMENT, "Hour")
 
 
@@ -76,7 +78,8 @@ CHARGES = (
     _charge(
         "channel", "CPU and bytes by channel and partner", "one row per month, channel and partner",
         (
-            Column("qmgr", Unit.TEXT, "QMGR"), Column("channel", Unit.TEXT, "Channel"),
+            Column("qmgr", Unit.TEXT, "QMGR"), Column("system", Unit.TEXT, "System", tells_apart="qmgr"),
+            Column("channel", Unit.TEXT, "Channel"),
             Column("partner", Unit.TEXT, "Partner"), _DEPARTMENT,
         ),
         CHANNEL,
@@ -132,7 +135,8 @@ PICTURES = (
     _picture(
         "queue-traffic", "Messages and bytes by queue", "one row per queue manager and queue",
         (
-            _QMGR, Column("BASENAME", Unit.TEXT, "Queue"), _count("messages_put", "Put"), _count("messages_got", "Got"),
+            _QMGR, _MVS, Column("BASENAME", Unit.TEXT, "Queue"),
+            _count("messages_put", "Put"), _count("messages_got", "Got"),
             Column("megabytes_put", Unit.MEGABYTES, "MB put"), Column("megabytes_got", Unit.MEGABYTES, "MB got"),
             _count("persistent_put", "Persistent put"), _count("depth_high", "Depth high"),
         ),
@@ -141,7 +145,7 @@ PICTURES = (
     _picture(
         "buffer-pools", "Buffer pools hour by hour", "one row per hour, queue manager and buffer pool in use",
         (
-            _HOUR, _QMGR, _count("BUFFER_POOL", "Pool"), _count("BUFFERS", "Buffers"),
+            _HOUR, _QMGR, _MVS, _count("BUFFER_POOL", "Pool"), _count("BUFFERS", "Buffers"),
             Column("low_percent", Unit.PERCENT, "Lowest stealable %"), _count("RIO", "Reads"), _count("WIO", "Writes"),
             _count("DWT", "Deferred"), _count("IMW", "Immediate"), _count("DMC", "Synchronous"),
             _count("SOS", "No buffer"),
@@ -151,7 +155,7 @@ PICTURES = (
     _picture(
         "log-activity", "The log hour by hour", "one row per hour and queue manager",
         (
-            _HOUR, _QMGR, Column("megabytes_per_s", Unit.MEGABYTES_RATE, "MB/s, all copies"),
+            _HOUR, _QMGR, _MVS, Column("megabytes_per_s", Unit.MEGABYTES_RATE, "MB/s, all copies"),
             Column("forces_per_s", Unit.RATE, "Forces/s"), _count("CHECKPOINTS", "Checkpoints"),
             _count("LOG_IOS", "I/Os"), _count("CIS_WRITTEN", "CIs written"),
         ),
@@ -160,7 +164,7 @@ PICTURES = (
     _picture(
         "cf-activity", "Coupling facility structures hour by hour", "one row per hour, queue manager and structure",
         (
-            _HOUR, _QMGR, Column("STRUCTURE", Unit.TEXT, "Structure"), _count("QESTCSEC", "Single"),
+            _HOUR, _QMGR, _MVS, Column("STRUCTURE", Unit.TEXT, "Structure"), _count("QESTCSEC", "Single"),
             Column("single_avg_us", Unit.MICROSECONDS, "us each"), _count("QESTCMEC", "Multiple"),
             Column("multiple_avg_us", Unit.MICROSECONDS, "us each"), _count("QESTSFUL", "Full"),
             _count("ENTRIES_MAX", "Entries high"),
@@ -170,7 +174,7 @@ PICTURES = (
     _picture(
         "channel-traffic", "Channels", "one row per queue manager, channel and type",
         (
-            _QMGR, Column("CHANNEL", Unit.TEXT, "Channel"), Column("TYPE", Unit.TEXT, "Type"),
+            _QMGR, _MVS, Column("CHANNEL", Unit.TEXT, "Channel"), Column("TYPE", Unit.TEXT, "Type"),
             _count("partners", "Partners"), _count("MESSAGES", "Messages"),
             Column("megabytes_sent", Unit.MEGABYTES, "MB sent"),
             Column("megabytes_received", Unit.MEGABYTES, "MB received"), _count("BATCHES", "Batches"),

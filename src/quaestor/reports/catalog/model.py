@@ -4,6 +4,8 @@ Rules
   L1  A column has one name (CSV, JSON, SQL) and a heading (text, HTML); the heading of a paper's report is the paper's.
   L2  A unit says how a value is shown, never how it is computed.
   L3  A parameter is parsed before anything runs. A name or value that does not fit is an error that says what would.
+  L4  A column that tells two of one name apart (the system of a queue manager) is for people only where there are two;
+      other programs always get it.
 
 Called by the catalog's lists, rendering and the door.  Calls nothing.
 """
@@ -56,6 +58,8 @@ class Column:
     name: str
     unit: Unit = Unit.TEXT
     heading: str = ""
+    tells_apart: str = ""
+    """The column with the names that this one tells apart (L4)."""
 
     @property
     def title(self) -> str:

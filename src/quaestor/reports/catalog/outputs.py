@@ -8,6 +8,7 @@ _QUEUE = Column("queue", Unit.TEXT, "Queue")
 _DATE = Column("date", Unit.JULIAN, "Date")
 _TIME = Column("time", Unit.TIME, "Time")
 _QMGR = Column("qmgr", Unit.TEXT, "QMGR")
+_SYSTEM = Column("system", Unit.TEXT, "System", tells_apart="qmgr")
 _TASK = (*PERIOD, JOB, GRAIN)
 _TASK_QUEUE = (*PERIOD, JOB, QUEUE, GRAIN)
 _TASK_GRAIN = "one row per task record, or per job with grain=job"
@@ -41,7 +42,7 @@ OUTPUTS = (
         "sysprint",
         "Messages about what is out of line",
         "one row per day, queue manager and message",
-        (_DATE, _QMGR, Column("message", Unit.TEXT, "Message")),
+        (_DATE, _QMGR, _SYSTEM, Column("message", Unit.TEXT, "Message")),
         empty="No threshold was crossed.",
     ),
     _output(
@@ -119,7 +120,7 @@ OUTPUTS = (
         "Structures of the coupling facility",
         "one row per interval, queue manager and structure",
         (
-            _DATE, _QMGR, _count("structure_number", "CFN"), Column("structure", Unit.TEXT, "CFname"),
+            _DATE, _QMGR, _SYSTEM, _count("structure_number", "CFN"), Column("structure", Unit.TEXT, "CFname"),
             _count("single_calls", "Num_E"), _us("single_avg_us", "Avg_E_T"),
             _percent("single_redrive_percent", "%Redrive"), _count("multiple_calls", "Num_M"),
             _us("multiple_avg_us", "Avg_M_T"), _percent("multiple_redrive_percent", "%Redrive"),
@@ -142,7 +143,8 @@ OUTPUTS = (
         "Buffer pools",
         "one row per interval, queue manager and buffer pool",
         (
-            _DATE, _QMGR, _count("buffer_pool", "BP"), _count("buffers", "NumBuff"), _percent("now_percent", "%now"),
+            _DATE, _QMGR, _SYSTEM,
+            _count("buffer_pool", "BP"), _count("buffers", "NumBuff"), _percent("now_percent", "%now"),
             _percent("low_percent", "%low"), _count("deferred_write_starts", "dwt"),
             _count("synchronous_write_starts", "dmc"), _count("steals", "stl"), _count("hash_chain_changes", "stla"),
             _count("short_on_storage", "sos"),
@@ -152,7 +154,7 @@ OUTPUTS = (
         "sdb2",
         "The Db2 manager's queue and deadlocks",
         "one row per interval and queue manager",
-        (_DATE, _TIME, _QMGR, _count("queue_depth_high", "Max_Depth"), _count("deadlocks", "Num_deadlock")),
+        (_DATE, _TIME, _QMGR, _SYSTEM, _count("queue_depth_high", "Max_Depth"), _count("deadlocks", "Num_deadlock")),
     ),
     _output(
         "thread",
@@ -169,7 +171,7 @@ OUTPUTS = (
         "The log manager",
         "one row per interval and queue manager",
         (
-            _DATE, _QMGR, _count("writes_wait", "wr_wait"), _count("writes_nowait", "wr_nwait"),
+            _DATE, _QMGR, _SYSTEM, _count("writes_wait", "wr_wait"), _count("writes_nowait", "wr_nwait"),
             _count("writes_force", "wr_force"), _count("waits_no_buffer", "Wait_Buf"),
             _count("reads_from_buffer", "read_buf"), _count("reads_from_active", "read_act"),
             _count("reads_from_archive", "read_arc"), _count("reads_delayed_tape_volume", "r_delay_TVC"),

@@ -16,6 +16,7 @@ _DATE = Column("DATE", Unit.DATE)
 _TIME = Column("TIME", Unit.TIME)
 _MVS = Column("MVS")
 _QMGR = Column("QMGR")
+_OF_SYSTEM = Column("MVS", tells_apart="QMGR")
 _QUEUE = Column("BASENAME", Unit.TEXT, "QUEUE")
 _TRAN = Column("TRAN")
 _JOB = Column("JOBNAME")
@@ -71,7 +72,7 @@ QUERIES = (
         5, "db2-calls", "Requests to Db2 by verb: T in the thread, S in the server",
         "one row per queue manager and verb",
         (
-            _QMGR, Column("VERB"), _count("CALLS", "COUNT"), _us("delay_avg_us", "AVG T-S"),
+            _QMGR, _OF_SYSTEM, Column("VERB"), _count("CALLS", "COUNT"), _us("delay_avg_us", "AVG T-S"),
             _us("thread_avg_us", "AVG T"), _us("thread_max_us", "MAX T"), _us("server_max_us", "MAX S"),
             _count("DHIGMAX"),
         ),
@@ -98,7 +99,7 @@ QUERIES = (
         9, "cf-structures", "Structures of the coupling facility by kind of request",
         "one row per queue manager, structure and kind of request",
         (
-            _QMGR, Column("TYPE"), Column("STRUCTURE", Unit.TEXT, "STR NAME"), _count("CALLS", "COUNT"),
+            _QMGR, _OF_SYSTEM, Column("TYPE"), Column("STRUCTURE", Unit.TEXT, "STR NAME"), _count("CALLS", "COUNT"),
             _count("FULLS", "FULL"), _us("average_us", "AVGE TIME"), _count("REDRIVES", "REDRIVE"),
             Column("redrive_percent", Unit.PERCENT, "%REDRIVE"), _count("ELEMENTS_MAX", "MAX ELEM"),
             _count("ENTRIES_MAX", "MAX ENTR"),
@@ -109,7 +110,7 @@ QUERIES = (
         10, "shared-queues", "Queues that were used, with disposition, index and structure",
         "one row per queue manager and queue as it was defined",
         (
-            _QMGR, _QUEUE, Column("QSGDISP"), Column("QTYPE"), Column("INDXTYPE"), Column("CFSTRUCNAME"),
+            _QMGR, _OF_SYSTEM, _QUEUE, Column("QSGDISP"), Column("QTYPE"), Column("INDXTYPE"), Column("CFSTRUCNAME"),
             _count("USES", "COUNT"),
         ),
         QUEUE, SHARED_ONLY,
@@ -117,7 +118,7 @@ QUERIES = (
     _query(
         11, "page-set-io", "Queues with page set I/O", "one row per queue manager and queue",
         (
-            _QMGR, Column("QSGDISP"), _QUEUE, _count("NBUFFPOOL"), _count("PAGESET"), _count("IOS", "I/O"),
+            _QMGR, _OF_SYSTEM, Column("QSGDISP"), _QUEUE, _count("NBUFFPOOL"), _count("PAGESET"), _count("IOS", "I/O"),
             _us("average_wait_us", "AVG WAIT"),
         ),
         QUEUE, empty="No message was read from or written to a page set by a task.",
@@ -130,7 +131,7 @@ QUERIES = (
     _query(
         13, "queue-users", "Where a queue is used, and under which name", "one row per queue and user of it",
         (
-            _QUEUE, _QMGR, _JOB, Column("JOBTYPE"), _TRAN, Column("CHANNEL"), Column("QTYPE"),
+            _QUEUE, _QMGR, _OF_SYSTEM, _JOB, Column("JOBTYPE"), _TRAN, Column("CHANNEL"), Column("QTYPE"),
             Column("QUEUE", Unit.TEXT, "OPENED AS"), _count("PUTS"), _count("VALIDGET"), Column("LAST_USED", Unit.DATE),
         ),
         QUEUE, JOB, TRAN, CHANNEL,
@@ -138,7 +139,7 @@ QUERIES = (
     _query(
         14, "time-on-queue", "How long messages lay on a queue", "one row per queue manager and queue",
         (
-            _QMGR, _QUEUE, Column("MAXTOQ", Unit.MICROSECONDS_E), Column("MINTOQ", Unit.MICROSECONDS_E),
+            _QMGR, _OF_SYSTEM, _QUEUE, Column("MAXTOQ", Unit.MICROSECONDS_E), Column("MINTOQ", Unit.MICROSECONDS_E),
             Column("AVGTOQ", Unit.MICROSECONDS_E), _count("VALIDGET"),
         ),
         QUEUE,
@@ -147,8 +148,8 @@ QUERIES = (
         15, "get-kinds", "Gets of a specific message against gets of any, and the index",
         "one row per queue manager, queue and index",
         (
-            _QMGR, _QUEUE, Column("INDXTYPE"), _count("GETA"), _count("GETS"), _count("GETBRWA"), _count("GETBRWS"),
-            Column("INDEX_IS", Unit.TEXT, "INDEX"),
+            _QMGR, _OF_SYSTEM, _QUEUE, Column("INDXTYPE"), _count("GETA"), _count("GETS"),
+            _count("GETBRWA"), _count("GETBRWS"), Column("INDEX_IS", Unit.TEXT, "INDEX"),
         ),
         QUEUE,
     ),
@@ -156,7 +157,8 @@ QUERIES = (
         16, "log-out-of-line", "Five minutes in which the log manager was out of line",
         "one row per five minutes and queue manager",
         (
-            _DATE, _TIME, Column("MQSERIES_SUB_ID", Unit.TEXT, "QMGR"), _count("WAIT_COUNT_NO_BUF", "NO_BUF"),
+            _DATE, _TIME, Column("MQSERIES_SUB_ID", Unit.TEXT, "QMGR"), Column("MVS", tells_apart="MQSERIES_SUB_ID"),
+            _count("WAIT_COUNT_NO_BUF", "NO_BUF"),
             _count("READ_REQ_BUF", "READ_BUF"), _count("READ_REQ_ACTIVE", "READ_ACTIVE"),
             _count("READ_REQ_ARCHIVE", "READ_ARCHIVE"), _count("READ_REQ_DELAYED", "READ_DELAYED"),
             _count("LOGBUF_PAGEDIN", "PAGED_IN"),
