@@ -138,6 +138,7 @@ def test_the_structures_of_a_group_are_checked_while_members_work(facility, tmp_
         assert ["put by QM1, was left there (SC2)"] == [
             each.split(", ", 1)[1] for each in json.loads(idle.stdout)["problems"]
         ]
+        assert "1 problem" == run("check", tmp_path / "QM1", "--idle").stdout.strip()
         app.commit()
         assert 0 == run("check", tmp_path / "QM1", "--idle").exit_code
 

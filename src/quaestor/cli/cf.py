@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from quaestor.cli.engine_door import DIRECTORY
+from quaestor.cli.numbers import several
 from quaestor.cli.refused import Refused, in_words
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def check_command(directory: Path, *, idle: bool, as_json: bool) -> None:
     else:
         for problem in problems:
             click.echo(problem, err=True)
-        click.echo("all is well" if not problems else f"{len(problems)} problems")
+        click.echo("all is well" if not problems else several(len(problems), "problem"))
     raise click.exceptions.Exit(1 if problems else 0)
 
 
