@@ -69,6 +69,12 @@ def test_no_facility_is_one_line(tmp_path):
     assert (2, 1) == (missing.exit_code, len(missing.stderr.splitlines()))
 
 
+def test_a_folder_that_is_not_there_is_not_made(tmp_path):
+    refused = run("start", "--socket", tmp_path / "typo" / "cf.sock")
+    assert (2, []) == (refused.exit_code, list(tmp_path.iterdir()))
+    assert "No such file or directory" in refused.stderr
+
+
 def test_the_loss_of_the_facility_is_named(facility):
     where, process = facility
     connection = connected(where)

@@ -64,7 +64,8 @@ def start_command(path: Path | None) -> None:
     if _answers(where):
         raise Refused(f"{where}: a coupling facility is there already")
     try:
-        where.parent.mkdir(parents=True, exist_ok=True)
+        if path is None:  # a folder that was named is there, or its name is a slip of the finger
+            where.parent.mkdir(parents=True, exist_ok=True)
         facility = CouplingFacility(where)
     except OSError as error:
         raise Refused(in_words(error, where)) from None
