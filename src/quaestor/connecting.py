@@ -8,6 +8,7 @@ Rules
   DO1 The second argument decides: none is local, `host:port` (no slash, digits behind the last colon) is remote,
       anything else is a directory; `./host:1414` is a directory. A `Path` is always one. An empty text is no place
       (2059): it comes from a setting that is missing, and no queue manager is made where the program happens to run.
+      So is a directory with a password or TLS: the port was forgotten, and what is put would lie where nobody looks.
   DO2 What comes back has the same calls behind each door, with the same reasons (`quaestor.mqi.calls`).
   DO3 A password is never part of a command line: it is an argument, or `QUAESTOR_PASSWORD` when a user is named.
   DO4 Connections that share a link and its name cannot reconnect (2046): each would end the link of the others.
@@ -57,7 +58,7 @@ def connect(
     on after its link was lost.
     """
     what = application_name(application)
-    if is_directory(where, name):
+    if is_directory(where, name, remote=password is not None or bool(tls)):
         return embedded.connect(name, where, user=user, application=what, settings=settings, group=group, trace=trace)
     place = place_of(name, where, tls)
     if shared and client and reconnect_s:
@@ -67,11 +68,15 @@ def connect(
     return LINKS.connect(place, hello, shared=shared, reconnect_s=reconnect_s)
 
 
-def is_directory(where: Where, name: str) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether the queue manager is kept in a directory and is to run in this process (DO1)."""
+def is_directory(where: Where, name: str, *, remote: bool = False) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether the queue manager is kept in a directory and is to run in this process; `remote` ones are not (DO1)."""
     if where == "":
         raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why="the place is empty: host:port, or a directory")
-    return where is not None and not is_address(where)
+    directory = where is not None and not is_address(where)
+    if directory and remote:
+        why = "a password or TLS is for host:port, and this is a directory"
+        raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, where=str(where), why=why)
+    return directory
 
 
 def place_of(name: str, where: Where, tls: ClientTls | bool | None) -> Place:
@@ -98,7 +103,7 @@ async def connect_async(
 ) -> asynchronous.AsyncConnection | AsyncConnection:
     """The same for asyncio; what comes back is a context manager for `async with`."""
     what = application_name(application)
-    if is_directory(where, name):
+    if is_directory(where, name, remote=password is not None or bool(tls)):
         return await embedded.connect_async(
             name, where, user=user, application=what, settings=settings, group=group, trace=trace
         )

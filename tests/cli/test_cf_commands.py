@@ -69,6 +69,12 @@ def test_no_facility_is_one_line(tmp_path):
     assert (2, 1) == (missing.exit_code, len(missing.stderr.splitlines()))
 
 
+def test_a_folder_that_is_not_there_is_not_made(tmp_path):
+    refused = run("start", "--socket", tmp_path / "typo" / "cf.sock")
+    assert (2, []) == (refused.exit_code, list(tmp_path.iterdir()))
+    assert "No such file or directory" in refused.stderr
+
+
 def test_the_loss_of_the_facility_is_named(facility):
     where, process = facility
     connection = connected(where)
@@ -138,6 +144,7 @@ def test_the_structures_of_a_group_are_checked_while_members_work(facility, tmp_
         assert ["put by QM1, was left there (SC2)"] == [
             each.split(", ", 1)[1] for each in json.loads(idle.stdout)["problems"]
         ]
+        assert "1 problem" == run("check", tmp_path / "QM1", "--idle").stdout.strip()
         app.commit()
         assert 0 == run("check", tmp_path / "QM1", "--idle").exit_code
 

@@ -256,7 +256,7 @@ def test_so_many_problems_are_shown_and_all_are_counted(capsys, count, more):
     said = _checked(capsys, [f"problem {number}" for number in range(count)])
     shown = [f"problem {number}" for number in range(min(count, 50))]
     assert shown + [f"{count} problems in all, the first 50 shown"] * more == said.err.splitlines()
-    assert f"{count} problems" == said.out.splitlines()[-1]
+    assert ("1 problem" if count == 1 else f"{count} problems") == said.out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_rates_that_are_not_known_leave_what_is(grown, monkeypatch):
     assert 0 == found.exit_code, found.output
     assert "QM1: learnt from 28 days, 2026-01-05 to 2026-02-01" in found.stdout
     assert "page set 1 is 90 % full and expands from about " in found.stdout
-    assert "not forecast: log bytes of the busiest hour: days_of_history 0 is not valid: 21 or more" in found.stdout
+    assert "not forecast: log bytes of the busiest hour: 0 days of history; a forecast takes 21 or more" in found.stdout
 
 
 def test_hours_after_the_range_are_not_looked_at(small):
@@ -167,7 +167,7 @@ def test_hours_after_the_range_are_not_looked_at(small):
 def test_too_little_history_is_refused(small):
     found = run("forecast", small, "--queue-manager", "QM01")
     assert 2 == found.exit_code
-    assert "days_of_history 1 is not valid: 21 or more" in found.stderr
+    assert "QM01: 1 day of history; a forecast takes 21 or more" in found.stderr
 
 
 def test_a_size_that_is_none_is_refused(grown):

@@ -201,7 +201,7 @@ def twice_a_day():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: fit(series(20)), "days_of_history 20 is not valid: 21 or more"),
+        (lambda: fit(series(20)), "20 days of history; a forecast takes 21 or more"),
         (lambda: fit(twice_a_day()), "days must ascend"),
         (lambda: fit([*series(30), (MONDAY + timedelta(days=40), float("nan"))]), "not a finite number"),
         (lambda: fit([p for p in series(60) if p[0].weekday() < 5]), "days_of_the_week_seen 5 is not valid: 7 or more"),

@@ -135,7 +135,7 @@ def test_how_a_day_is_said(day, shown):
 
 
 def test_too_little_history_is_refused():
-    with pytest.raises(OutOfRangeError, match="days_of_history 20 is not valid: 21 or more"):
+    with pytest.raises(OutOfRangeError, match="20 days of history; a forecast takes 21 or more"):
         outlook(rates(20), LIMIT)
 
 

@@ -98,6 +98,11 @@ def test_every_picture_has_its_table(full):
     assert len(NEEDED) == full.count("<details>") == full.count("<table>")
 
 
+def test_times_of_exceptions_are_explained(full):
+    """Charts have a point where its hour begins; an exception has the time at which its interval ended."""
+    assert "Times are those at which intervals ended." in "".join(read(full).text)
+
+
 def test_exceptions_come_first(full):
     places = [full.index(f'<section id="{name}"') for name in NEEDED]
     assert sorted(places) == places

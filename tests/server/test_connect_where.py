@@ -49,6 +49,24 @@ def test_an_empty_place_is_refused_and_nothing_is_made(connect, tmp_path, monkey
     assert [] == list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("said", [{"password": "x"}, {"password": ""}, {"tls": True}, {"tls": ClientTls("a")}])
+@pytest.mark.parametrize(
+    "connect", [quaestor.connect, lambda *where, **said: asyncio.run(quaestor.connect_async(*where, **said))]
+)
+def test_a_forgotten_port_makes_no_queue_manager_of_its_own(connect, said, tmp_path, monkeypatch):
+    """DO1: `localhost` would be a folder here, and the message would never reach the server it was meant for."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MQError) as refused:
+        connect("QM1", "localhost", user="alice", **said)
+    assert Reason.Q_MGR_NOT_AVAILABLE is refused.value.reason
+    assert "a password or TLS is for host:port, and this is a directory" == refused.value.facts["why"]
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_without_tls_a_directory_is_one(tmp_path):
+    quaestor.connect("QM1", tmp_path, user="alice", tls=False).disconnect()
+
+
 @pytest.mark.parametrize("where", ["localhost:65536", "localhost:123456789012345678901234567890"])
 def test_a_port_that_cannot_be_is_told(where, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

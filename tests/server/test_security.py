@@ -126,10 +126,13 @@ def test_an_expired_certificate_is_refused(server, remote, tmp_path):
     yesterday = FakeClock(SystemClock().now_us() - 5 * DAY_US)
     certificates.client(server.home.directory, "alice", tmp_path / "old", 1, yesterday)
     shown = {"certificate": tmp_path / "old" / "client.pem", "key": tmp_path / "old" / "client.key"}
-    with fails(Reason.NOT_AUTHORIZED):
-        server.connect(place=remote(**shown))
-    server.wait_for(lambda: len(audit(server)) == 1)
-    assert "expired" in audit(server)[0]
+    for connect in both_doors(remote(**shown)):
+        with pytest.raises(MQError) as refused:
+            connect()
+        assert Reason.NOT_AUTHORIZED is refused.value.reason
+        assert "TLS: the queue manager says: certificate expired" == refused.value.facts["why"]  # PL4
+    server.wait_for(lambda: len(audit(server)) == 2)
+    assert all("expired" in line for line in audit(server))
 
 
 def test_a_server_nobody_vouches_for_is_not_believed(server, tmp_path):

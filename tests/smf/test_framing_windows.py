@@ -116,6 +116,20 @@ def test_the_reason_of_a_refusal_is_that_of_the_beginning():
         read(random.Random(5).randbytes(5000), SMALL)
 
 
+@pytest.mark.parametrize("before", [b"", bytes(18), b"\x0e\x02" + bytes(20)], ids=["none", "zeros", "a record"])
+@pytest.mark.parametrize("name", ["QMST", "QPST", "WTAS"])
+def test_a_dump_in_ascii_is_known_by_the_names_of_its_sections(before, name):
+    """D4: the first record of a whole dump is of type 2, and has no name where a record of MQ has it."""
+    data = before + b"\x9f\x85" * 40 + name.encode() + bytes(50)
+    with pytest.raises(UnusableDumpError, match="transfer the dump in binary"):
+        read(data, SMALL)
+
+
+def test_a_listing_that_names_sections_is_no_dump_in_ascii():
+    with pytest.raises(UnusableDumpError, match="no SMF record in the first"):
+        read(b"Message manager : QMST\n" * 10, SMALL)
+
+
 # --- lengths that lie across windows ---------------------------------------------------------------------------------
 
 

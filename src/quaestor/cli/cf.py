@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from quaestor.cli.engine_door import DIRECTORY
+from quaestor.cli.numbers import several
 from quaestor.cli.refused import Refused, in_words
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def start_command(path: Path | None) -> None:
     if _answers(where):
         raise Refused(f"{where}: a coupling facility is there already")
     try:
-        where.parent.mkdir(parents=True, exist_ok=True)
+        if path is None:  # a folder that was named is there, or its name is a slip of the finger
+            where.parent.mkdir(parents=True, exist_ok=True)
         facility = CouplingFacility(where)
     except OSError as error:
         raise Refused(in_words(error, where)) from None
@@ -191,7 +193,7 @@ def check_command(directory: Path, *, idle: bool, as_json: bool) -> None:
     else:
         for problem in problems:
             click.echo(problem, err=True)
-        click.echo("all is well" if not problems else f"{len(problems)} problems")
+        click.echo("all is well" if not problems else several(len(problems), "problem"))
     raise click.exceptions.Exit(1 if problems else 0)
 
 

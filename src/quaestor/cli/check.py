@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from quaestor.cli.engine_door import DIRECTORY, disk_of, one_line
+from quaestor.cli.numbers import several
 
 MOST_LINES = 50
 
@@ -70,4 +71,4 @@ def _show(facts: dict[str, object], problems: list[str]) -> None:
         click.echo(problem, err=True)
     if len(problems) > MOST_LINES:
         click.echo(f"{len(problems)} problems in all, the first {MOST_LINES} shown", err=True)
-    click.echo("all is well" if not problems else f"{len(problems)} problems")
+    click.echo("all is well" if not problems else several(len(problems), "problem"))

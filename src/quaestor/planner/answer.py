@@ -204,8 +204,8 @@ def show(value: Any, unit: Unit) -> str:
         return str(value)
     if unit in {Unit.BYTES, Unit.BYTES_PER_S}:
         return show_bytes(value) + ("/s" if unit is Unit.BYTES_PER_S else "")
-    if unit is Unit.SECONDS:
-        return show_seconds(value)
+    if unit in {Unit.SECONDS, Unit.MINUTES}:
+        return show_seconds(value * 60 if unit is Unit.MINUTES else value)
     return f"{_figures(value)}{'' if unit is Unit.PER_S else ' '}{unit.value}".rstrip()
 
 

@@ -196,7 +196,9 @@ def student_t(probability: float, freedom: int) -> float:
 
 
 def _checked(history: Sequence[tuple[date, float]], growth: Growth) -> tuple[Vector, Vector]:
-    at_least(DAYS_MIN, days_of_history=len(history))
+    if len(history) < DAYS_MIN:
+        told = "1 day" if len(history) == 1 else f"{len(history)} days"
+        raise OutOfRangeError(f"{told} of history; a forecast takes {DAYS_MIN} or more")
     days = np.array([day.toordinal() for day, _ in history], dtype=np.float64)
     values = np.array([value for _, value in history], dtype=np.float64)
     if not (np.diff(days) > 0).all():

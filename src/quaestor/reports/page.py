@@ -156,7 +156,10 @@ def _exceptions(report: Report, results: Mapping[str, pa.Table]) -> str:
         inside = f'<p class="empty">{escape(report.empty)} {tried}</p>'
     else:
         inside = findings_list(told_apart(report, rows)) + _details(report, rows)
-    about = "Thresholds of MP1B that were crossed; the same finding on several days is one line."
+    about = (
+        "Thresholds of MP1B that were crossed; the same finding on several days is one line. "
+        "Times are those at which intervals ended."
+    )
     return _section(report.name, "Exceptions", about, inside)
 
 

@@ -23,6 +23,7 @@ SMALLEST_RECORD = 18
 STRIPPED = 4  # bytes missing before the header when RDWs were dropped in transfer
 _END_OF_DAY = 8_640_000
 _OLDEST_YEAR = 0x60  # of the last century, packed
+_IN_ASCII = (b"QMST", b"QPST", b"QJST", b"WTAS", b"WTID", b"WQST")  # eye-catchers, as a transfer in text leaves them
 _BCD = frozenset(high << 4 | low for high in range(10) for low in range(10))
 
 
@@ -188,6 +189,7 @@ def _is_stripped_dump_header(head: bytes | bytearray) -> bool:
 def _why_not(head: bytes | bytearray) -> str:
     if not any(head):
         return f"no SMF record: the first {len(head)} bytes are all zero"
-    if len(head) >= 22 and bytes(head[14:22]).isascii() and bytes(head[14:22]).isalnum():
+    begins = len(head) >= 22 and bytes(head[14:22]).isascii() and bytes(head[14:22]).isalnum()
+    if begins or (0 in head and any(each in head for each in _IN_ASCII)):  # zeros: not a listing of records
         return "no SMF record: names are in ASCII; transfer the dump in binary"
     return f"no SMF record in the first {len(head)} bytes"

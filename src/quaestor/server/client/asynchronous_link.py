@@ -32,7 +32,7 @@ from weakref import WeakSet
 
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
-from quaestor.server.client.place import CONNECT_S, Place
+from quaestor.server.client.place import CONNECT_S, Place, certificate_refused
 from quaestor.server.client.requests import Request, failure, warned, welcome
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, WARNED, Op, ProtocolError, frame
 
@@ -141,6 +141,7 @@ class AsyncLink(asyncio.Protocol):
         self._rest += data[at:]
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._refusal = self._refusal or certificate_refused(exc)
         self._broke(str(exc) if exc else "the queue manager ended the link")
 
     # -- frames

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.readiness import Arrival
 from quaestor.server import values
-from quaestor.server.client.place import CONNECT_S
+from quaestor.server.client.place import CONNECT_S, certificate_refused
 from quaestor.server.client.requests import Request, failure, welcome
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, ProtocolError, frame
 
@@ -248,9 +248,7 @@ class Link:
         self._close_socket()
         with contextlib.suppress(RuntimeError), self._turn:
             self._turn.notify_all()
-        if isinstance(error, ssl.SSLError) and "CERTIFICATE" in str(error.reason or ""):
-            return MQError(Reason.NOT_AUTHORIZED, why=why)
-        return self.broken_error()
+        return certificate_refused(error) or self.broken_error()
 
     def broken_error(self) -> MQError:
         return MQError(Reason.CONNECTION_BROKEN, why=self.why_broken or "the link was closed")

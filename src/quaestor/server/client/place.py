@@ -6,6 +6,8 @@ Rules
   PL2 Without either, the queue manager is one of this machine, reached by the socket in its directory.
   PL3 With TLS the server's certificate is verified against the authorities given, or the system's, and its name
       against the host. That can be turned off for nobody.
+  PL4 A certificate of the client's that is refused (expired, of another authority) is heard of only with the first
+      answer: TLS 1.3 is through by then. It is 2035 as well, and says what the queue manager said.
 
 Called by the package door.  Calls the operating system.
 """
@@ -28,6 +30,15 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^/\\:\[\]]+):\d+")
 def is_address(where: object) -> bool:
     """Whether this is an address and not a directory (PL1)."""
     return isinstance(where, str) and _ADDRESS.fullmatch(where) is not None
+
+
+def certificate_refused(error: BaseException | None) -> MQError | None:
+    """What the queue manager says against the certificate that was shown, if this is that (PL4)."""
+    said = str(error.reason or "") if isinstance(error, ssl.SSLError) else ""
+    if "CERTIFICATE" not in said:
+        return None
+    words = said.rpartition("ALERT_")[2].replace("_", " ").lower()
+    return MQError(Reason.NOT_AUTHORIZED, why=f"TLS: the queue manager says: {words}")
 
 
 @dataclass(frozen=True, slots=True)
