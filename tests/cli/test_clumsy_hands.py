@@ -23,7 +23,7 @@ def test_a_queue_manager_is_not_created_among_other_things(home, tmp_path):
     documents.mkdir(mode=0o755)
     (documents / "letter.txt").write_text("dear")
     said = refusal("qmgr", "create", "QM2", "--directory", documents)
-    assert f"quaestor: {documents}: there are other things in it, as letter.txt; name an empty directory" == said
+    assert f"Error: {documents}: there are other things in it, as letter.txt; name an empty directory" == said
     assert ["letter.txt"] == [path.name for path in documents.iterdir()]
     assert 0o755 == documents.stat().st_mode & 0o777
 
@@ -88,12 +88,12 @@ def full(monkeypatch):
 def test_a_full_disk_leaves_everything_as_it_was(home, full, words, file):
     before = {path.name: path.read_bytes() for path in (home / "QM1").iterdir()}
     said = refusal("qmgr", *words, input="secret\n")
-    assert f"quaestor: {home / 'QM1' / file}: No space left on device" == said
+    assert f"Error: {home / 'QM1' / file}: No space left on device" == said
     assert before == {path.name: path.read_bytes() for path in (home / "QM1").iterdir()}
 
 
 def test_on_a_full_disk_nothing_is_created(home, full):
-    assert f"quaestor: {home / 'QM2' / 'profiles'}: No space left on device" == refusal("qmgr", "create", "QM2")
+    assert f"Error: {home / 'QM2' / 'profiles'}: No space left on device" == refusal("qmgr", "create", "QM2")
     assert "no queue manager in" in refusal("qmgr", "status", "QM2")
 
 
@@ -106,7 +106,7 @@ def test_users_that_cannot_be_read_are_named_by_file_and_line(home, words, text)
     file = home / "QM1" / "users"
     file.write_bytes(text)
     line = 2 if text.startswith(b"\n") else 1
-    said = f"quaestor: {file}, line {line}: no user with a password"
+    said = f"Error: {file}, line {line}: no user with a password"
     assert said == refusal("qmgr", "user", *words, input="secret\n")
     assert text == file.read_bytes()
 
@@ -116,7 +116,7 @@ def test_users_that_cannot_be_read_are_named_by_file_and_line(home, words, text)
 def test_a_configuration_that_cannot_be_read_is_named(home, words, text):
     (home / "QM1" / "server.toml").write_text(text)
     said = refusal("qmgr", *words)
-    assert said.startswith("quaestor: MQRC 2059")
+    assert said.startswith("Error: MQRC 2059")
     assert str(home / "QM1" / "server.toml") in said
 
 
@@ -130,7 +130,7 @@ def test_a_configuration_that_cannot_be_read_is_named(home, words, text):
 def test_profiles_that_cannot_be_read_are_named(home, text, why):
     file = home / "QM1" / "profiles"
     file.write_bytes(text)
-    assert f"quaestor: {file}: {why}" == refusal("qmgr", "grant", "QM1", "queue", "A", "alice", "read")
+    assert f"Error: {file}: {why}" == refusal("qmgr", "grant", "QM1", "queue", "A", "alice", "read")
     assert text == file.read_bytes()
 
 
@@ -138,7 +138,7 @@ def test_profiles_that_cannot_be_read_are_named(home, text, why):
 def test_an_authority_that_cannot_be_read_is_named(home, file):
     run("qmgr", "tls", "QM1")
     (home / "QM1" / file).write_text("")
-    said = f"quaestor: {home / 'QM1' / 'authority.key'}, authority.pem: not a key and its certificate in PEM"
+    said = f"Error: {home / 'QM1' / 'authority.key'}, authority.pem: not a key and its certificate in PEM"
     assert said == refusal("qmgr", "tls", "QM1")
 
 
@@ -148,7 +148,7 @@ def test_an_authority_that_cannot_be_read_is_named(home, file):
 @pytest.mark.parametrize("host", ["", "localhost:1414", "[::1]", "a/b", "a b", "a..b", ".", "ä.example", "x" * 254])
 def test_a_certificate_is_for_hosts_as_clients_name_them(home, host):
     """CT2: a port beside the name would make a certificate that no client believes."""
-    assert f"quaestor: {host!r} is no name or address of a host" == refusal("qmgr", "tls", "QM1", "--host", host)
+    assert f"Error: {host!r} is no name or address of a host" == refusal("qmgr", "tls", "QM1", "--host", host)
     assert not (home / "QM1" / "authority.key").exists()
 
 

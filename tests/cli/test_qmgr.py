@@ -96,8 +96,7 @@ def test_what_cannot_be_done_is_one_line(run, tmp_path):
     assert "2058" in run("create", "BAD NAME", code=2)
     lacks = run("create", "QM1", "--group", "QSG1", code=2)
     assert (
-        lacks
-        == "quaestor: a member of a queue-sharing group also needs --structures cf:///PATH and --repository FILE\n"
+        lacks == "Error: a member of a queue-sharing group also needs --structures cf:///PATH and --repository FILE\n"
     )
     assert "also needs --group NAME\n" in run("create", "QM1", "--structures", "cf:///a", "--repository", "b", code=2)
     assert not (tmp_path / "QM1").exists()
@@ -309,7 +308,7 @@ def test_a_password_that_cannot_be(run, tmp_path, password, said):
     file = tmp_path / "password"
     file.write_bytes(password)
     refused = run("user", "add", "QM1", "alice", "--password-file", file, code=2)
-    assert f"quaestor: {said.format(file=file)}\n" == refused
+    assert f"Error: {said.format(file=file)}\n" == refused
     assert not (tmp_path / "QM1" / "users").exists()
 
 
@@ -330,7 +329,7 @@ def test_a_certificate_is_for_somebody_who_can_be_a_user(run, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     run("create", "QM1", "--directory", tmp_path / "QM1")
     place = ("--directory", tmp_path / "QM1")
-    said = f"quaestor: a user has 1 to 12 letters, digits, - and _; not {user!r}\n"
+    said = f"Error: a user has 1 to 12 letters, digits, - and _; not {user!r}\n"
     assert said == run("tls", "QM1", *place, "--client", user, code=2)
     assert said == run("user", "add", "QM1", user, *place, input="secret\n", code=2).removeprefix("Password: \n")
     assert [tmp_path / "QM1"] == list(tmp_path.iterdir())
@@ -344,6 +343,6 @@ def test_these_can_be_users(user):
 def test_what_the_operating_system_refuses_names_the_file(run, tmp_path):
     in_the_way = tmp_path / "file"
     in_the_way.write_text("")
-    assert f"quaestor: {in_the_way / 'QM1'}: Not a directory\n" == run(
+    assert f"Error: {in_the_way / 'QM1'}: Not a directory\n" == run(
         "create", "QM1", "--directory", in_the_way / "QM1", code=2
     )

@@ -21,7 +21,7 @@ def log(*queue_managers):
 TWO, ONE_EACH = log(("QM01", "SYSA"), ("QM01", "SYSB"), ("QM02", "SYSB")), log(("QM01", "SYSA"), ("QM02", "SYSB"))
 
 
-@pytest.mark.parametrize("report", REPORTS.values(), ids=str)
+@pytest.mark.parametrize("report", REPORTS.values(), ids=list(REPORTS))
 def test_who_names_a_queue_manager_names_its_system(report):
     """G8: a row with both among its columns cannot be about two systems. Commits by day are the paper's exception."""
     columns = {each.name for each in report.columns}

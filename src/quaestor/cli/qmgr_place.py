@@ -42,5 +42,5 @@ def said() -> Iterator[None]:
     try:
         yield
     except (MQError, ValueError, OSError) as error:
-        click.echo(f"quaestor: {in_words(error)}", err=True)
+        click.echo(f"Error: {in_words(error)}", err=True)
         raise SystemExit(2) from error

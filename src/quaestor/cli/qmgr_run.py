@@ -60,7 +60,7 @@ def _start_in_background(name: str, home: "Home") -> None:
     while _status(name, home)["state"] == "stopped":
         if process.poll() is not None or time.monotonic() > until:
             told = home.log.read_bytes()[size:].decode(errors="replace").strip().splitlines()
-            raise Refused(told[-1].removeprefix("quaestor: ") if told else f"{name} did not start; see {home.log}")
+            raise Refused(told[-1].removeprefix("Error: ") if told else f"{name} did not start; see {home.log}")
         _pause()
     serving = home.running_pid()
     if serving not in (process.pid, None):

@@ -345,6 +345,24 @@ def test_what_is_deleted_and_defined_again_counts_from_nothing():
     qm.stop()
 
 
+def test_a_pool_is_recorded_where_its_definition_says_it_lies():
+    """PS4: as DISPLAY USAGE tells it, before and after ALTER BUFFPOOL."""
+    qm, clock, smf = queue_manager("stat")
+    for command in ("DEFINE BUFFPOOL(3) LOCATION(ABOVE) PAGECLAS(FIXED4KB)", "DEFINE BUFFPOOL(4)"):
+        assert qm.commands.run(command, "OPER").ok
+    clock.advance(seconds=STATIME_S)
+    qm.scheduler.run_due()
+    assert qm.commands.run("ALTER BUFFPOOL(4) LOCATION(ABOVE)", "OPER").ok
+    clock.advance(seconds=STATIME_S)
+    qm.scheduler.run_due()
+    qm.stop()
+    where = {number: [] for number in (1, 3, 4)}
+    for pool in sections(smf, "QPST"):
+        where.get(pool.buffer_pool, []).append(pool.location)
+    assert [0, 0xC0000000, 0] == [where[number][0] for number in (1, 3, 4)]
+    assert [0, 0xC0000000, 0x80000000] == [where[number][1] for number in (1, 3, 4)]
+
+
 def test_accounting_may_have_an_interval_of_its_own():
     """SM1: SET SYSTEM ACCTIME leaves the intervals of statistics as they are."""
     qm, clock, smf = queue_manager("stat,acctg(3)")

@@ -32,7 +32,6 @@ from quaestor.storage.changes import FREE, SPAN, VOLATILE_PAGE, map_page_of
 from quaestor.storage.page import HEADER_LENGTH
 from quaestor.storage.page_set import PageSet, spans
 
-ABOVE_THE_BAR = 0x80000000
 STRUCTURES = 64
 """Slots of QEST."""
 
@@ -124,7 +123,6 @@ def _up_to_date(buffers: BufferManager) -> Iterator[_Pool]:
     for number in sorted(buffers.pools):
         pool = buffers.pools[number]
         pool.stats.buffers, pool.stats.stealable_now = pool.buffers, pool.stealable
-        pool.stats.location = ABOVE_THE_BAR
         yield _Pool(pool.stats)
 
 
