@@ -12,8 +12,8 @@ Rules
   RD4 A thread that sleeps in the receive of a local socket is woken for nothing when the other end takes what it was
       sent: Linux tells it that there is room to write, and does not ask whether it waits for that. One that sleeps in a
       poll for something to read sleeps on. So clients on a local socket do.
-  RD5 Who waits for a write that the kernel has in hand sleeps at once: workers of the kernel end it, and whoever looks
-      on is in their way.
+  RD5 Who waits for a write that the kernel has in hand, and for sockets besides, sleeps at once: workers of the kernel
+      end it, and whoever looks on is in their way. (One that waits for nothing else looks for its end alone, HS2.)
 
 Called by the server, its clients, the coupling facility and its connectors.  Calls the operating system.
 """

@@ -62,7 +62,11 @@ class Announcement:
         os.eventfd_write(self.fd, 1)
 
     def close(self) -> None:
-        os.close(self.fd)
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    __del__ = close
 
 
 class KernelQueue:
@@ -99,7 +103,10 @@ class KernelQueue:
             raise _error()
 
     def ended(self, *, wait: bool) -> list[tuple[int, int]]:
-        """Slots and results of requests that have ended; of one at least, if one waits, unless a signal came."""
+        """The data that requests were given and what became of them: of one at least that has ended, if one waits.
+
+        None where a signal came.
+        """
         timeout = None if wait else self._now_at
         number = self._take(self._numbers[1], self.number, int(wait), self._slots, self._events_at, timeout)
         if number < 0 and ctypes.get_errno() != errno.EINTR:
@@ -163,7 +170,7 @@ class KernelWrites:
             self._free.append(slot)
         written: int = found  # type: ignore[assignment] # not UNDER_WAY any more
         if written < 0:
-            raise OSError(-written, os.strerror(-written))
+            raise failure(written)
         return written
 
     def close(self) -> None:
@@ -182,6 +189,11 @@ def kernel_writes() -> KernelWrites | None:
         return KernelWrites()
     except OSError:
         return None
+
+
+def failure(result: int) -> OSError:
+    """What a request failed with, by its result."""
+    return OSError(-result, os.strerror(-result))
 
 
 def _error() -> OSError:

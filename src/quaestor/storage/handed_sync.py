@@ -22,13 +22,12 @@ Called by real_disk.  Calls the kernel as asynchronous_write does, on a queue of
 
 import ctypes
 import errno
-import os
 import platform
 from struct import Struct
 from typing import Final
 
 from quaestor.readiness import LOOK_NS, monotonic_ns, offer_processor
-from quaestor.storage.asynchronous_write import NUMBERS, KernelQueue, pack_request
+from quaestor.storage.asynchronous_write import NUMBERS, KernelQueue, failure, pack_request
 
 SYNC_DATA: Final = 3
 """The operation: what fdatasync does."""
@@ -38,8 +37,9 @@ NO_RESULT: Final = 1
 
 PLACES, HEAD, TAIL, MAGIC = 1, 2, 3, 4
 RING_MAGIC: Final = 0xA10A10A1
-RING_BYTES, END_WORDS, NUMBER_WORD, RESULT_WORD = 32, 4, 0, 2
-"""The kernel's ring: how many places there are, up to where they are taken and filled; then ends of 4 long words."""
+RING_BYTES, END_WORDS, RESULT_WORD = 32, 4, 2
+"""The kernel's ring: how many places there are, up to where they are taken and filled; then ends of 4 long words, the
+number of the request first."""
 
 _pack_number: Final = Struct("=Q").pack_into
 RESTS_MAX: Final = 256
@@ -105,7 +105,7 @@ class HandedSync:
             return
         self._in_vain, self.under_way = 1, -1
         if result < 0:
-            raise _failure(result)
+            raise failure(result)
 
     def _sleep(self) -> None:
         """Wait in the kernel (HS3)."""
@@ -117,7 +117,7 @@ class HandedSync:
         self.under_way = -1
         for _, result in taken:
             if result < 0:
-                raise _failure(result)
+                raise failure(result)
 
     def _left_behind(self, result: int) -> None:
         """The end of one that nobody knew of: there is another to take behind it (HS5)."""
@@ -125,17 +125,13 @@ class HandedSync:
             self.take()
         finally:
             if result < 0:
-                raise _failure(result)
+                raise failure(result)
 
     def close(self) -> None:
         """Give the queue back; the kernel waits for what is under way."""
         self._ring.release()
         self._ends.release()
         self._queue.close()
-
-
-def _failure(result: int) -> OSError:
-    return OSError(-result, os.strerror(-result))
 
 
 def _words(address: int, length: int, kind: str) -> memoryview:

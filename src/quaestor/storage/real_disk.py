@@ -2,8 +2,7 @@
 
 The only module that opens, writes and syncs the queue manager's files.
 
-Called by whoever opens a queue manager's directory.  Calls the operating system, asynchronous_write,
-handed_sync.
+Called by whoever opens a queue manager's directory.  Calls the operating system, asynchronous_write, handed_sync.
 """
 
 import errno
