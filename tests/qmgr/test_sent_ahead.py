@@ -428,13 +428,33 @@ def test_one_application_is_alone_until_another_comes_and_when_it_has_gone():
     manager.stop()
 
 
-def test_a_client_of_a_server_is_never_alone():
+def test_the_only_client_of_a_server_is_alone_beside_the_command_server():
     manager, one = a_queue_manager()
-    recovery = manager.engine.recovery
+    recovery, _commands = manager.engine.recovery, manager.command_server()
+    assert recovery.single
     served = manager.connections.connect("CLIENT", "client", recovery=recovery)
-    one.disconnect()
     assert not recovery.single
+    one.disconnect()
+    assert recovery.single
     served.disconnect()
+    assert not recovery.single
+    manager.stop()
+
+
+@pytest.mark.plain
+def test_a_client_has_the_express_way_while_it_is_alone(monkeypatch):
+    """X5: with company its commits are collected, and there is a unit to collect."""
+    (manager, one), units = a_queue_manager(), []
+    recovery = manager.engine.recovery
+    real = recovery.start_commit
+    monkeypatch.setattr(recovery, "start_commit", lambda unit: units.append(unit) or real(unit))
+    served = manager.connections.connect("CLIENT", "client", recovery=recovery)
+    with served.open("Q", OpenOptions.OUTPUT) as queue:
+        queue.put(b"with company", PERSISTENT, NOW)
+        assert 1 == len(units)
+        one.disconnect()
+        queue.put(b"alone", PERSISTENT, NOW)
+        assert 1 == len(units)
     manager.stop()
 
 

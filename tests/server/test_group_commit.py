@@ -1,4 +1,4 @@
-"""Group commit by itself: one force, the ends of units in their order, then the answers (GC1-GC5)."""
+"""Group commit by itself: one force, the ends of units in their order, then the answers (GC1-GC6)."""
 
 from types import SimpleNamespace
 
@@ -22,6 +22,7 @@ class Recovery:
         self.log = SimpleNamespace(
             force=self.force, start_force=self.start_force, finish_force=self.finish_force, force_ready_fd=None
         )
+        self.single = False
         self.can_begin = True  # a force that nobody waits for
         self.over = False
         self.served = SimpleNamespace(task=None)
@@ -39,6 +40,9 @@ class Recovery:
     def start_commit(self, unit):
         self.logged += unit.logs
         return unit.logs and self.logged
+
+    def commit(self, unit):
+        self.told.append(f"{unit.name} commits alone")
 
     def force(self, rba):
         self.clock.us += FORCE_US
@@ -107,6 +111,33 @@ def test_to_a_conversation_it_is_the_recovery_manager(group):
     assert [f"recovery's {name}" for name in HANDED_ON] == [getattr(group.commits, name) for name in HANDED_ON]
     assert group.recovery.latch is group.commits.latch
     assert not group.commits.single
+
+
+def test_the_commit_of_who_is_alone_is_over_when_it_returns(group):
+    """GC6."""
+    group.recovery.single = True
+    group.commits.commit(SimpleNamespace(name="A", logs=1))
+    assert ["A commits alone"] == group.told
+    assert (0, []) == (group.commits.count, group.commits.started)
+
+
+def test_who_is_alone_now_goes_with_a_group_that_waits(group):
+    """GC6, GC2: the others have disconnected, and their commits are under way."""
+    group.commit("A")
+    group.recovery.single = True
+    group.commit("B")
+    group.commits.harden()
+    assert ["forced to 2", "latch", "A ends", "B ends", "free"] == group.told
+
+
+def test_who_is_alone_now_waits_for_the_force_in_flight(group):
+    """GC6, GC2."""
+    group.fly("A")
+    group.recovery.single = True
+    group.commit("B")
+    assert ["begun to 1"] == group.told
+    group.commits.harden()
+    assert ["A", "B"] == group.answers()
 
 
 @pytest.mark.parametrize("look_ns", [0, 50_000])

@@ -19,6 +19,8 @@ from model.answers import bodies, drain, fails
 from quaestor import MQMD, AliasQueue, GetOptions, LocalQueue, ModelQueue, MQError, OpenOptions, PutOptions, Reason
 from quaestor.mqi.objects import DefinitionType
 from quaestor.mqi.options import CloseOptions
+from quaestor.server.link import Link
+from quaestor.storage.real_disk import RealFile
 
 SRC = str(Path(quaestor.__file__).parents[1])
 NOW, GET_NOW, LATER = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT, PutOptions.ASYNC_RESPONSE
@@ -257,20 +259,31 @@ def test_an_immediate_stop_backs_out_and_says_2009(serve):
     assert ["committed"] == left_on(serve())
 
 
-def test_a_failed_log_ends_the_server_and_confirms_nothing(serve, monkeypatch):
+@pytest.mark.parametrize("company", [False, True])
+def test_a_failed_log_ends_the_server_and_confirms_nothing(serve, monkeypatch, company):
+    """SV6, whether the commit is collected or that of a client that is alone (GC6): nobody is answered."""
     server = serve()
     define(server)
     app = server.connect()
+    other = server.connect() if company else None
     queue = app.open("ORDERS", BOTH)
     queue.put("x", PERSISTENT)
+    files, sent = server.manager.engine.log.files, []
 
     def fail(*_):
         raise OSError(5, "I/O error")
 
     for way in ("write_through", "start_write_through", "write"):
-        monkeypatch.setattr(server.manager.engine.log.files, way, fail)
+        monkeypatch.setattr(files, way, fail)
+    monkeypatch.setattr(RealFile, "write_soon", fail)
+    real = Link._hand_over
+    monkeypatch.setattr(Link, "_hand_over", lambda link, data: sent.append(data) or real(link, data))
     with fails(Reason.CONNECTION_BROKEN):
         app.commit()
+    assert [] == sent
+    if other is not None:
+        with suppress(MQError):
+            other.disconnect()
     server.thread.join(10)
     assert "QSV005E" in server.log()
 

@@ -175,6 +175,20 @@ def commits_are_confirmed_before_they_are_durable(patch):
     patch.setattr(GroupCommit, "harden", hardened)
 
 
+def who_is_alone_need_not_wait(patch):
+    def commit(commits, unit):
+        log = commits._recovery.log
+        patch.setattr(log, "force", nothing)
+        commits._recovery.commit(unit)
+        log._failed = None  # nobody is told
+
+    patch.setattr(GroupCommit, "commit", commit)
+
+
+def the_failed_go_on_answering(patch):
+    patch.setattr(Service, "failed", False)
+
+
 def commits_are_confirmed_while_their_force_is_in_flight(patch):
     depart = GroupCommit.depart
 
@@ -303,7 +317,17 @@ TEETH = {
     "nothing is confirmed before it is durable": (
         commits_are_confirmed_before_they_are_durable,
         test_server_faults.test_a_failed_log_ends_the_server_and_confirms_nothing,
-        {},
+        {"company": True},
+    ),
+    "nor is what a client alone commits": (
+        who_is_alone_need_not_wait,
+        test_server_faults.test_a_failed_log_ends_the_server_and_confirms_nothing,
+        {"company": False},
+    ),
+    "nobody is answered by an engine that has failed": (
+        the_failed_go_on_answering,
+        test_server_faults.test_a_failed_log_ends_the_server_and_confirms_nothing,
+        {"company": False},
     ),
     "nothing is confirmed while its force is in flight": (
         commits_are_confirmed_while_their_force_is_in_flight,

@@ -85,6 +85,8 @@ class Conversation:
             return self._held_up(op, flags, number, packed[at:end])
         except Exception as error:  # noqa: BLE001 - told apart where it is told
             answer = self.refusal(number, error)
+            if self.service.failed:
+                return b""  # SV6
         if commits.count != before:
             self.busy = True
             commits.deferred.append((self, answer))  # CV2

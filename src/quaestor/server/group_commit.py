@@ -15,6 +15,8 @@ Rules
       they keep the kernel's workers from ending the write (`overlaps`).
   GC5 A task that is accounted for is charged with its own wait: from the end of its call until the force was over,
       whomever else that force served.
+  GC6 While one client alone is connected there is no group: its commit is that of an application alone (V13, ADR 57),
+      durable when the call returns, and answered at once.
 
 Called by conversation (through the connection) and service.  Calls recovery and its log.
 Why not always in flight: two forces of few cost more processor time than one of many, and gain nothing where all wait
@@ -75,7 +77,10 @@ class GroupCommit:
         return self._log.force_ready_fd
 
     def commit(self, unit: UnitOfRecovery) -> None:
-        """Log the end of a unit (GC1, GC3). The latch is held."""
+        """Log the end of a unit (GC1, GC3, GC6). The latch is held."""
+        if self._recovery.single and not self.started and not self.in_flight:
+            self._recovery.commit(unit)
+            return
         rba = self._start_commit(unit)
         if rba:
             self._rba = rba

@@ -287,7 +287,11 @@ class Service:
             "log_rba": f"{log.end:012X}",
         }
 
-    # -- the end, rule SV5
+    # -- the end, rules SV5 and SV6
+
+    @property
+    def failed(self) -> bool:
+        return self._manager.connections.failure is not None
 
     @property
     def quiescing(self) -> bool:

@@ -12,8 +12,9 @@ Rules
   CM5 An operator may end one connection: its unit is backed out, its calls (waiting ones too) answer 2009.
   CM6 Who keeps accounts (`accounts`) is told of each connection when it begins and when it has ended, whichever way.
   CM7 A user's name is text of at most 255 bytes (2035): the descriptors of his messages and the log carry all of it.
-  CM8 Recovery knows whether one application of this process is connected alone and makes one call at a time (V13). A
-      client of a server is not such a one, nor are the tasks of an asyncio application.
+  CM8 Recovery knows whether one application is connected alone and makes one call at a time (V13): one of this process,
+      or the only client of a server. The tasks of an asyncio application are not such a one. The queue manager's own
+      command server is no company: it waits for requests, and answers one when there is one.
 
 Called by queue_manager.  Calls session, message, security.
 """
@@ -22,6 +23,7 @@ from _thread import allocate_lock
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import count
+from typing import Any
 from weakref import ref
 
 from quaestor.clock import Clock
@@ -34,7 +36,7 @@ from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery
 from quaestor.qmgr.queue_store import Express
 from quaestor.qmgr.resource_manager import Task
-from quaestor.qmgr.security import Access, Security
+from quaestor.qmgr.security import Access, Itself, Security
 from quaestor.storage.log_record import USER_MAX
 
 REAP_EVERY_MS = 1000
@@ -94,7 +96,7 @@ class ConnectionManager:
             raise MQError(Reason.NOT_AUTHORIZED, user=user[:USER_MAX], longest=USER_MAX)
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
         ending = self._recovery if recovery is None else recovery
-        express, number = self._express if recovery is None else None, f"{next(self._numbers):08X}"
+        express, number = self._express if recovery is None else self._express_alone, f"{next(self._numbers):08X}"
         thread = ApplicationThread(ending, user, appl_name, number, channel, address, express)
         thread.told = recovery is not None
         connection = Connection(
@@ -198,8 +200,12 @@ class ConnectionManager:
     def _count(self) -> None:
         """Look who is connected (CM8); one at a time, or an older look would be the last."""
         with self._counting:
-            threads = list(self._connections)
-            self._recovery.single = len(threads) == 1 and not (threads[0].told or threads[0].several)
+            threads = [thread for thread in list(self._connections) if not isinstance(thread.user, Itself)]
+            self._recovery.single = len(threads) == 1 and not threads[0].several
+
+    def _express_alone(self, *message: Any) -> tuple[Any, Any] | None:
+        """The express way of those whose commits are collected: while there is nobody to collect them with (X5)."""
+        return self._express(*message) if self._recovery.single and self._express is not None else None
 
     def tasks(self) -> Sequence[Task]:
         return (Task("reap lost connections", self.reap, REAP_EVERY_MS),)

@@ -13,7 +13,7 @@ Rules
       it back. Whatever else ends the unit (a restart, the end of the application) knows no mark. A get that fails marks
       nothing.
   X5  A unit of the call with one message in it is `alone`, so that one log record is enough for it. Where commits are
-      not collected for one force, such a put needs no unit at all (`express`).
+      not collected for one force, or there is nobody to collect them with, such a put needs no unit at all (`express`).
   X6  A unit that is backed out leaves each handle in the group, for puts and for gets, in which it was before the unit.
 
 Called by the parts of the message manager, and by connection, which ends the units.  Calls recovery.
