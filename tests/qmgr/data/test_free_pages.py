@@ -1,4 +1,4 @@
-"""Free pages: where they are looked for, what is kept, what is given back, how a page set grows (Y1-Y5)."""
+"""Free pages: where they are looked for, what is kept, what is given back, how a page set grows (Y1-Y5, Y8)."""
 
 import errno
 from dataclasses import replace
@@ -201,6 +201,43 @@ def test_of_pages_of_non_persistent_messages_as_many_are_kept():
     assert (FREE, VOLATILE_PAGE, spaces.began) == (spaces.use(11), spaces.use(12), spaces.log.end)
     assert not spaces.space.step()
     assert KEPT == len(kept)
+
+
+def emptied(messages, buffers):
+    """A queue that had so many messages, which have all been got."""
+    spaces = Spaces(2048, buffer_pools={0: 64, 1: buffers})
+    small = spaces.small
+    for work in (lambda unit: small.put(unit, b"m"), small.get):
+        unit = small.begin()
+        for _ in range(messages):
+            work(unit)
+        small.commit(unit)
+    return spaces
+
+
+def test_kept_pages_stay_in_a_pool_that_need_not_write():
+    """Y8, Y1: the next messages go there, and nothing is logged for that."""
+    spaces = emptied(KEPT + 100, buffers=2 * KEPT)
+    assert not spaces.space.crowds()
+
+
+def test_kept_pages_give_way_where_a_pool_has_to_write():
+    """Y8, B5: more than 85 % of the buffers are changed, by messages that are gone."""
+    spaces = emptied(KEPT + 100, buffers=KEPT + 120)
+    space, pool = spaces.space, spaces.small.buffers.pool_of[spaces.number]
+    before = len(pool.changed())
+    assert (True, True) == (pool.due, space.crowds())
+    assert not space.step()
+    assert (KEPT, False) == (len(space.empty[spaces.number]), space.crowds())
+    assert before - 100 == len(pool.changed())
+    assert 1 == len(spaces.logged(Kind.FREE))
+
+
+def test_where_few_are_kept_the_pool_writes_what_is_left():
+    """Y8: of messages that are there nothing can be given back."""
+    spaces = emptied(KEPT, buffers=KEPT + 20)
+    assert spaces.small.buffers.pool_of[spaces.number].due
+    assert not spaces.space.crowds()
 
 
 def test_what_is_kept_stays_so_while_there_are_free_pages():

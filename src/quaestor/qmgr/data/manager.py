@@ -303,6 +303,7 @@ class DataManager(OccupiedPages):
         space = self.space
         return (
             Task("scavenger", self.scavenge, every_ms=5000),
+            Task("give kept pages back", space.step, every_ms=20, due=space.crowds),
             Task("grow page sets", space.grow_step, latched=False, urgent=True, due=space.grow_due, apart=True),
         )
 

@@ -18,6 +18,9 @@ Rules
       A put that finds it late does as much as it needs itself; the next time it begins twice as early.
   Y7  The operator is told once of space that the system refuses (CSQP014E). The background then leaves it to whoever
       finds no page; when one of those succeeds, it works ahead again.
+  Y8  A page that is kept is a changed page. Where a deep queue is emptied, they would fill the buffer pool and be
+      written, with an image each (B4), to hold nothing. So while a pool has to write, what is kept beyond need is given
+      back at once and need not be written any more.
 
 Called by the data manager.  Calls recovery, buffer.
 """
@@ -40,7 +43,7 @@ LEAD_MAX = 16_384
 
 
 class Space:
-    """Free pages of every page set (Y1-Y7)."""
+    """Free pages of every page set (Y1-Y8)."""
 
     def __init__(self, recovery: RecoveryManager, buffers: BufferManager) -> None:
         self._recovery, self._buffers = recovery, buffers
@@ -154,6 +157,12 @@ class Space:
         for page in pages:
             self._set_use(page_set, page, FREE)
         page_set.low_free = min(page_set.low_free, *pages)
+
+    def crowds(self) -> bool:
+        """Whether pages are kept beyond need in a pool that has to write (Y8)."""
+        crowded = [number for number, kept in tuple(self.empty.items()) if len(kept) > KEPT]
+        pools = map(self._buffers.pool_of.get, crowded)  # one may go meanwhile: nobody holds the latch (W5)
+        return any(pool is not None and pool.due for pool in pools)
 
     def step(self) -> bool:
         """Give back what is kept beyond need."""
