@@ -188,7 +188,8 @@ def run(chosen: Chosen, view: View, rows: Rows, settings: Settings) -> list[Find
             return []
         grave = rule.grave(looking, cut) if rule.grave else np.zeros(len(rows), bool)
         shown = {name: getattr(looking, name) for name in sorted(_shown(rule, view, looking))}
-    return merged(rule, cut, view, rows.plus(**shown), met, np.asarray(grave, bool), tuple(shown))
+    seen = rows.plus(**shown)
+    return merged(rule, cut, view, seen, met, np.asarray(grave, bool), tuple(shown), settings.is_ours)
 
 
 def _shown(rule: Rule, view: View, looking: Looking) -> set[str]:

@@ -9,6 +9,8 @@ Rules
       silenced by writing nan.
   E4  Whose DISPLAY output is, is what whoever gives it says; else what it says itself (display_owners); else the one
       queue manager that is looked at, or all.
+  E5  A queue manager is of this product if the setting `product` says so. Where nobody says, the system in its records
+      does: ours bear QSTR unless they are told otherwise, and nothing else in a record tells the two apart.
 
     [all]
     logload = 4000000
@@ -34,6 +36,7 @@ from quaestor.advisor.rows import Array, Rows, is_number
 from quaestor.advisor.setting_names import KINDS, SETTINGS
 
 ALL = "all"
+OURS, OUR_SYSTEM = "QUAESTOR", "QSTR"  # E5
 _BESIDE = {"structure": {"admin_duplexed": ("CSQ_ADMIN", "duplexed")}}
 """What stands beside every object of a kind: a setting of one object that the others lean on."""
 
@@ -79,6 +82,11 @@ class Settings:
             self.get(str(manager or ""), kind, _named(name), key) for manager, name in zip(managers, names, strict=True)
         ]
         return as_array(found, SETTINGS[kind][key].type)
+
+    def is_ours(self, manager: str, system: str) -> bool:
+        """Whether a queue manager is of this product (E5)."""
+        said = self.get(manager, "system", "", "product")
+        return system == OUR_SYSTEM if said is None else said.upper() == OURS
 
     def table(self, kind: str) -> Rows:
         """One row for each object of a kind, with all that can be said about one, and what it leans on."""
