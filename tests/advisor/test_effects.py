@@ -7,10 +7,15 @@ from pathlib import Path
 import pytest
 
 from advisor.cases import CASES
-from advisor.given import findings_on, rule_of
+from advisor.given import findings_on, given, rule_of
 from advisor.sources import SOURCES
 from quaestor.advisor.catalog import RULES
+from quaestor.advisor.cutoffs import Chosen
+from quaestor.advisor.evaluate import run
 from quaestor.advisor.rule import names_in
+from quaestor.advisor.settings import OUR_SYSTEM, Settings
+from quaestor.advisor.view_catalog import BY_NAME
+from quaestor.qmgr.statistics import TraceSettings
 
 ADVICE = tomllib.loads((Path(__file__).parent / "advices.toml").read_text(encoding="utf-8"))
 ENLARGE = "ALTER BUFFPOOL(3) BUFFERS(1250)"
@@ -388,3 +393,57 @@ def test_more_log_wants_backups_as_much_more_often():
 )
 def test_the_slow_kind_of_call_is_told(changes, said):
     assert said in finding("mp1b/A-21", changes).advice
+
+
+# --- U7, E5: queue managers of this product ---------------------------------------------------------------------------
+
+DUAL = "quaestor qmgr create NAME --dual-logs (how many copies a log has is said when it is created)"
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("mp16-ch4-11/DASD-6", DUAL),
+        ("mp1b/A-36", "outbuff_kb = 4000 under [engine] in server.toml"),
+        ("mp1b/A-20", "ALTER CFSTRUCT(APPLICATION1) SIZE(nnnn)"),
+        ("mp1b/A-41", ""),  # tape units are z/OS's
+        ("mp1b/A-43", "SET SYSTEM LOGLOAD(4000000)"),  # both take it
+    ],
+)
+def test_a_queue_manager_of_ours_is_told_what_it_takes(name, command):
+    assert TraceSettings().system == OUR_SYSTEM
+    assert command == finding(name, {"system": OUR_SYSTEM}).command
+
+
+@pytest.mark.parametrize(
+    ("product", "system", "command"),
+    [
+        ("quaestor", "SYSA", DUAL),
+        ("Quaestor", "SYSA", DUAL),
+        ("mq", OUR_SYSTEM, "CSQ6LOGP TWOACTV=YES"),
+        (None, "SYSA", "CSQ6LOGP TWOACTV=YES"),
+    ],
+)
+def test_a_setting_says_whose_product_it_is(product, system, command):
+    rule, settings = rule_of("mp16-ch4-11/DASD-6"), Settings()
+    if product:
+        settings.put("QM01", "system", "", {"product": product})
+    view = BY_NAME[rule.table]
+    rows = given(view, {"system": system, "ios_copy_1": 900, "ios_copy_2": 0})
+    (found,) = run(Chosen(rule, rule.defaults), view, rows, settings)
+    assert command == found.command
+
+
+def test_settings_alone_say_it_too():
+    rule, settings = rule_of("mp16-ch1/A-5"), Settings()
+    settings.put("QM01", "system", "", {"product": "quaestor", "log_dasd_redundant": False, "dual_logging": False})
+    view = BY_NAME[rule.table]
+    (found,) = run(Chosen(rule, rule.defaults), view, settings.table("system"), settings)
+    assert DUAL == found.command
+
+
+def test_what_only_zos_takes_is_never_told_to_ours():
+    """Macros of the parameter module, tape units and the coupling facility's operator."""
+    for rule in RULES:
+        if rule.command.startswith(("CSQ6", "SET ARCHIVE", "SETXCF")):
+            assert rule.own_command is not None, rule.id

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from advisor.given import rule_of
+from advisor.given import rule_of, table
 from quaestor.advisor.catalog import RULES
 from quaestor.advisor.cutoffs import standard
 from quaestor.advisor.display_output import looks_like
 from quaestor.advisor.evaluate import advise
 from quaestor.advisor.settings import SettingsError, load, merged, of_display, read
+from quaestor.advisor.shared_views import groups as groups_of
 
 FILE = """
 [all]
@@ -74,6 +75,53 @@ def test_what_holds_for_all_gives_way_to_the_queue_managers_own():
     settings = load(FILE)
     assert (500_000, 4_000_000) == tuple(settings.get(each, "system", "", "logload") for each in ("QM01", "QM02"))
     assert settings.get("QM02", "structure", "APPLICATION1", "cflevel") is None
+
+
+# --- E6: structures are the group's -----------------------------------------------------------------------------------
+
+OF_QM01 = "[QM01]\nlogload = 5\n[QM01.structure.APP1]\ncflevel = 4\nqueues = 3\n[all.structure.APP1]\ncflevel = 5\n"
+
+
+@pytest.mark.parametrize(
+    ("manager", "more", "cflevel"),
+    [
+        ("QM02", "", 4),  # of its group
+        ("QM02", "[QM02.structure.APP1]\ncflevel = 3\n", 3),  # its own word
+        ("QM03", "", 5),  # of another group: what holds for all
+        ("QM04", "", 5),  # of none
+    ],
+)
+def test_what_one_member_says_of_a_structure_holds_for_its_group(manager, more, cflevel):
+    settings = load(OF_QM01 + more).in_groups([{"QM01", "QM02"}, {"QM03"}])
+    assert cflevel == settings.get(manager, "structure", "APP1", "cflevel")
+
+
+def test_all_else_is_a_queue_managers_own():
+    settings = load(OF_QM01).in_groups([{"QM01", "QM02"}])
+    assert settings.get("QM02", "system", "", "logload") is None
+    assert [("QM01", "APP1"), ("all", "APP1")] == settings.objects("structure")  # said once, found once
+
+
+@pytest.mark.parametrize(
+    ("groups", "found"), [(("QSG1", "QSG1"), ["QM02"]), (("QSG1", "QSG2"), []), ((None, None), [])]
+)
+def test_records_say_who_is_a_member(groups, found):
+    """QM01 has displayed the structure that was full for QM02."""
+    displayed = of_display("CSQM201I !QM01 CSQMDRTS DISPLAY CFSTRUCT DETAILS\nCFSTRUCT(APP1) CFLEVEL(4)\n")
+    full = [{"structure": "APP1", "structure_full": 1}]
+    rows = [
+        {"queue_manager": manager, "queue_sharing_group": group, "structures": slots}
+        for manager, group, slots in zip(("QM01", "QM02"), groups, ([], full), strict=True)
+    ]
+    made = advise(standard([rule_of("mp16-ch2-3/CF-R21")]), {"QEST": table("QEST", *rows)}, displayed)
+    assert found == [each.queue_manager for each in made.findings]
+
+
+def test_a_name_in_two_groups_is_in_none_for_sure():
+    """V4: two systems may each have a QM01."""
+    rows = [("QM01", "QSG1"), ("QM02", "QSG1"), ("QM03", "QSG1"), ("QM01", "QSG2"), ("QM04", ""), (None, "QSG1")]
+    made = table("QEST", *({"queue_manager": name, "queue_sharing_group": group} for name, group in rows))
+    assert [{"QM02", "QM03"}] == groups_of({"QEST": made, "other": made.select(["release"])})
 
 
 def test_a_column_of_settings_follows_the_rows():

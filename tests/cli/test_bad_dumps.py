@@ -100,6 +100,20 @@ def test_a_load_of_nothing_that_can_be_read_does_not_start_spark(bad, output):
 
 
 @pytest.mark.usefixtures("no_spark", "bad")
+@pytest.mark.parametrize("more", [[], ["missing.smf"]], ids=["alone", "beside a missing one"])
+def test_a_load_in_which_nothing_can_be_used_is_exit_code_2(more):
+    """As `smf info` ends for the same dumps; that it is kept in REJECTS does not make it loaded."""
+    Path("page.html").write_bytes(b"<html>no dump</html>" * 100)
+    run("smf", "info", "page.html", *more, code=2)
+    done = run("lake", "load", "LAKE", "page.html", *more, "--no-summaries", code=2)
+    assert done.stdout.startswith(f"0 dumps loaded, {1 + len(more)} could not be used: 0 records, ")
+    assert "page.html: " in done.stderr
+    run("lake", "load", "LAKE", "a.smf", "--no-summaries")
+    Path("other.html").write_bytes(b"<html>nor this</html>" * 100)
+    run("lake", "load", "LAKE", "a.smf", "other.html", "--no-summaries", code=1)  # a.smf is known: it is loaded
+
+
+@pytest.mark.usefixtures("no_spark", "bad")
 def test_an_empty_dump_is_told_each_time(tmp_path):
     """It is no content that could be known already."""
     for _ in range(2):

@@ -29,6 +29,13 @@ def grown(tmp_path_factory):
     return lake_of(folder, growing(folder, 42, 8.0))[1]
 
 
+@pytest.fixture(scope="module")
+def namesakes(tmp_path_factory):
+    """A QM1 on SYSA that grows by 8 % a week, and one on SYSB that does not."""
+    folder = tmp_path_factory.mktemp("namesakes")
+    return lake_of(folder, growing(folder, 21, 8.0), growing(folder, 21, 0.0, "SYSB"))[1]
+
+
 @pytest.fixture(autouse=True)
 def _one_session(spark):
     """The commands use the session that is there."""
@@ -174,3 +181,44 @@ def test_a_size_that_is_none_is_refused(grown):
     found = run("forecast", grown, "--log-size", "big")
     assert 2 == found.exit_code
     assert "'big'" in found.stderr
+
+
+# --- H6: queue managers of one name on two systems --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [("--from-lake",), ("simulate", "--from-lake"), ("forecast",)])
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), "QM1 is on several systems: say which with --system; there are SYSA, SYSB"),
+        (("--system", "SYSC"), "no queue manager on system SYSC; there are QM1 on SYSA, QM1 on SYSB"),
+        (("--qmgr", "QM1", "--system", "SYSC"), "no queue manager QM1 on system SYSC; there are QM1 on SYSA, QM1 on"),
+    ],
+)
+def test_which_of_the_namesakes_must_be_said(namesakes, words, more, said):
+    found = run(*words, namesakes, *more)
+    assert 2 == found.exit_code, found.output
+    assert said in " ".join(found.stderr.split())
+
+
+def test_a_plan_is_of_one_of_the_namesakes(namesakes, tmp_path):
+    """Of SYSB alone no message of SYSA counts: the plan is that of a lake which has no SYSA."""
+    alone = lake_of(tmp_path, growing(tmp_path, 21, 0.0, "SYSB"))[1]
+    words = ("--hour", "2026-01-20T09", "--json")
+    found, expected = run("--from-lake", namesakes, "--system", "SYSB", *words), run("--from-lake", alone, *words)
+    assert 0 == found.exit_code, found.output
+    assert "measured: QM1 on SYSB, the hour from 2026-01-20 09:00" in found.stderr
+    assert "measured: QM1, the hour from 2026-01-20 09:00" in expected.stderr
+    assert expected.stdout == found.stdout
+
+
+def test_a_forecast_is_of_one_of_the_namesakes(namesakes):
+    found = {each: run("forecast", namesakes, "--system", each) for each in ("SYSA", "SYSB")}
+    assert [0, 0] == [each.exit_code for each in found.values()], found
+    for system, each in found.items():
+        assert f"QM1 on {system}: learnt from 21 days, 2026-01-05 to 2026-01-25" in each.stdout
+    assert found["SYSA"].stdout.partition("\n")[2] != found["SYSB"].stdout.partition("\n")[2]
+
+
+def test_a_system_needs_a_lake():
+    assert "--system needs --from-lake" in run("--system", "SYSA").stderr

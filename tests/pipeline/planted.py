@@ -27,7 +27,7 @@ order = [[1000, 0.5], [5000, 0.5]]
 
 [[queue_manager]]
 name = "QM1"
-system = "SYSA"
+system = "{system}"
 level = "9.4.5"
 
 [[queue]]
@@ -47,20 +47,21 @@ uses = [{{ queue = "ORDERS", get = 1, put = 1, sizes = "order", persistent = 1.0
 """
 
 
-def growing(folder, days, growth):
+def growing(folder, days, growth, system="SYSA"):
     """A profile whose messages grow by so many percent a week."""
-    path = folder / f"growing-{days}-{growth}.toml"
-    path.write_text(GROWING.format(days=days, growth=growth), encoding="utf-8")
+    path = folder / f"growing-{days}-{growth}-{system}.toml"
+    path.write_text(GROWING.format(days=days, growth=growth, system=system), encoding="utf-8")
     return load_profile(str(path))
 
 
-def lake_of(folder, profile):
-    """A lake with the dump of a profile in it, made without Spark."""
-    dump = folder / f"{profile.name}.smf"
-    with dump.open("wb") as stream, DumpWriter(stream) as writer:
-        generate(profile, writer)
-    root = folder / f"lake-{profile.name}"
-    return load_raw(root, [dump])[0], root
+def lake_of(folder, *profiles):
+    """A lake with the dumps of profiles in it, made without Spark."""
+    dumps = [folder / f"{profile.name}.smf" for profile in profiles]
+    for profile, dump in zip(profiles, dumps, strict=True):
+        with dump.open("wb") as stream, DumpWriter(stream) as writer:
+            generate(profile, writer)
+    root = folder / "-".join(["lake", *(profile.name for profile in profiles)])
+    return load_raw(root, dumps)[0], root
 
 
 class Truth:

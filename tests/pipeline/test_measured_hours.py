@@ -33,7 +33,7 @@ def truth(small):
 
 
 def test_the_queue_managers_of_a_lake(tables):
-    assert ["QM01", "QM02"] == queue_managers(tables)
+    assert [("QM01", "SYSA"), ("QM02", "SYSB")] == queue_managers(tables)
 
 
 def test_the_busiest_hour_is_the_one_that_was_planted(tables, truth):

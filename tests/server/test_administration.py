@@ -149,6 +149,45 @@ def test_a_connection_that_an_operator_ended_leaves_those_who_share_its_link(ser
         other.commit()
 
 
+def test_a_connection_that_an_operator_ended_counts_no_more(home, serve):
+    """CV5: neither in the status, nor against the limit, nor when a server that quiesces waits for the last one."""
+    home.write(replace(home.configuration(), limits={"conversations": 2, "quiesce_s": 60}))
+    server = serve()
+    with server.connect(shared=True) as other:
+        ended = server.connect(shared=True)
+        assert (1, 2) == (other.status()["links"], other.status()["conversations"])
+        newest = other.mqsc("DISPLAY CONN(*)")["rows"][-1]["CONN"]
+        assert other.mqsc(f"STOP CONN({newest})")["ok"]
+        assert (1, 1) == (other.status()["links"], other.status()["conversations"])
+        with server.connect(shared=True) as third:
+            assert 2 == third.status()["conversations"]
+            with pytest.raises(MQError) as refused:
+                ended.commit()  # what it still sends is answered
+            assert Reason.CONNECTION_BROKEN is refused.value.reason
+        ended = server.connect(shared=True)
+        newest = other.mqsc("DISPLAY CONN(*)")["rows"][-1]["CONN"]
+        assert other.mqsc(f"STOP CONN({newest})")["ok"]
+        server.service.ask(server.service.quiesce)
+    server.thread.join(10)  # `ended` holds the link
+    assert not server.thread.is_alive()
+    ended.abandon()
+
+
+def test_a_disconnect_after_a_put_that_was_lost_ends_what_an_operator_ended(server):
+    """CV3, CV5: nothing of the conversation is left on its link."""
+    with server.connect(shared=True) as other:
+        other.define(LocalQueue("ORDERS"))
+        ended = server.connect(shared=True)
+        orders = ended.open("ORDERS")
+        newest = other.mqsc("DISPLAY CONN(*)")["rows"][-1]["CONN"]
+        assert other.mqsc(f"STOP CONN({newest})")["ok"]
+        orders.put("lost", options=PutOptions.ASYNC_RESPONSE)
+        with pytest.raises(MQError):
+            ended.disconnect()
+        (link,) = server.service.links
+        assert 1 == len(link.conversations)
+
+
 def test_a_get_that_waits_ends_when_an_operator_ends_its_connection(server):
     """And its application ends it too: those who share the link go on (CC4)."""
     with server.connect(shared=True) as other, server.connect() as operator:

@@ -22,7 +22,8 @@ from quaestor.advisor.cutoffs import Chosen
 from quaestor.advisor.findings import Finding, merged, ranked
 from quaestor.advisor.rows import Array, Rows, is_known
 from quaestor.advisor.rule import Rule, names_in
-from quaestor.advisor.settings import Settings
+from quaestor.advisor.settings import GROUPS_OWN, Settings
+from quaestor.advisor.shared_views import groups
 from quaestor.advisor.view_catalog import BY_NAME, SETTINGS_PREFIX
 from quaestor.advisor.views import Tables, View, empty
 
@@ -137,6 +138,8 @@ class Advice:
 def advise(chosen: Iterable[Chosen], tables: Tables, settings: Settings | None = None) -> Advice:
     """Run the rules over tables and settings."""
     known = settings or Settings()
+    if known.objects(GROUPS_OWN):  # E6
+        known = known.in_groups(groups(tables))
     made, views = Advice(), dict[str, Rows]()
     for each in chosen:
         rule = each.rule
@@ -188,7 +191,8 @@ def run(chosen: Chosen, view: View, rows: Rows, settings: Settings) -> list[Find
             return []
         grave = rule.grave(looking, cut) if rule.grave else np.zeros(len(rows), bool)
         shown = {name: getattr(looking, name) for name in sorted(_shown(rule, view, looking))}
-    return merged(rule, cut, view, rows.plus(**shown), met, np.asarray(grave, bool), tuple(shown))
+    seen = rows.plus(**shown)
+    return merged(rule, cut, view, seen, met, np.asarray(grave, bool), tuple(shown), settings.is_ours)
 
 
 def _shown(rule: Rule, view: View, looking: Looking) -> set[str]:

@@ -12,7 +12,7 @@ Rules
 Called by evaluate.  Calls rule, rows; the planner, through the rules' effects.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import SimpleNamespace
@@ -24,6 +24,9 @@ from quaestor.advisor.rows import Array, Groups, Mask, Rows
 from quaestor.advisor.rule import Rule, Severity, names_in, worded, worded_if_known
 from quaestor.advisor.views import View
 from quaestor.planner.source import OutOfRangeError
+
+IsOurs = Callable[[str, str], bool]
+"""Whether the queue manager of a name on a system is of this product (settings, E5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,14 @@ class Finding:
 
 
 def merged(
-    rule: Rule, cut: SimpleNamespace, view: View, rows: Rows, met: Mask, grave: Mask, shown: tuple[str, ...]
+    rule: Rule,
+    cut: SimpleNamespace,
+    view: View,
+    rows: Rows,
+    met: Mask,
+    grave: Mask,
+    shown: tuple[str, ...],
+    is_ours: IsOurs,
 ) -> list[Finding]:
     """One finding for each object that met the rule (D1)."""
     keys = sorted(names_in(view.subject))
@@ -61,7 +71,7 @@ def merged(
         gravest = mine[grave[mine]] if grave[mine].any() else mine  # D3
         worst = gravest[_worst(rule, getattr(rows, rule.measure)[gravest])]
         severity = Severity.ALERT if grave[mine].any() else rule.severity
-        made.append(_finding(rule, cut, view, rows, mine, int(worst), int(seen[group]), severity, shown))
+        made.append(_finding(rule, cut, view, rows, mine, int(worst), int(seen[group]), severity, shown, is_ours))
     return made
 
 
@@ -82,8 +92,10 @@ def _finding(
     seen: int,
     severity: Severity,
     shown: tuple[str, ...],
+    is_ours: IsOurs,
 ) -> Finding:
     row = rows.row(worst)
+    command = rule.command_for(ours=is_ours(row["queue_manager"] or "", row["system"] or ""))
     begins = rows.local_time[mine] - (np.nan_to_num(rows.seconds[mine]) * 1e6).astype("timedelta64[us]")
     figures = {name: row[name] for name in shown if row[name] is not None}
     words = {**vars(cut), **row}
@@ -100,7 +112,7 @@ def _finding(
         worst_at=row["local_time"],
         figures=figures,
         advice=worded(rule.advice, words),
-        command=worded_if_known(rule.command, {name: _as_typed(value) for name, value in words.items()}),
+        command=worded_if_known(command, {name: _as_typed(value) for name, value in words.items()}),
         effect=_effect(rule, words),
     )
 

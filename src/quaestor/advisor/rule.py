@@ -8,6 +8,7 @@ Rules
   U5  Cut-offs have names and can be changed; those that the papers leave open are marked as ours.
   U6  Advice, command and effect are worded from the figures of the worst row. A command or effect that needs a figure
       that is not known is left out; the advice says "not known" in its place.
+  U7  Commands are z/OS's. Where a queue manager of this product takes another one, or none, the rule says which.
 
 Called by the rule modules, evaluate, findings and explain.  Calls rows; the planner stands behind the effects.
 """
@@ -70,6 +71,7 @@ class Rule:
     settings: tuple[str, ...] = ()
     shows: tuple[str, ...] = ()
     command: str = ""
+    own_command: str | None = None
     effect: Effect | None = None
 
     @property
@@ -81,6 +83,10 @@ class Rule:
     def short_id(self) -> str:
         """The id without its extract: A-36."""
         return self.id.rpartition("/")[2]
+
+    def command_for(self, *, ours: bool) -> str:
+        """What a queue manager of this product is told, or one of z/OS (U7)."""
+        return self.own_command if ours and self.own_command is not None else self.command
 
     @property
     def defaults(self) -> SimpleNamespace:

@@ -29,6 +29,7 @@ def _text(meaning: str) -> Setting:
 
 SETTINGS: Mapping[str, Mapping[str, Setting]] = {
     "system": {
+        "product": _text("mq or quaestor; without it quaestor where the records are of system QSTR"),
         "version": _number("version and release, such as 9.2"),
         "production": _flag("a production system"),
         "queue_sharing_group": _text("queue-sharing group"),

@@ -9,6 +9,10 @@ Rules
       silenced by writing nan.
   E4  Whose DISPLAY output is, is what whoever gives it says; else what it says itself (display_owners); else the one
       queue manager that is looked at, or all.
+  E5  A queue manager is of this product if the setting `product` says so. Where nobody says, the system in its records
+      does: ours bear QSTR unless they are told otherwise, and nothing else in a record tells the two apart.
+  E6  Structures are the group's: what one member says of a structure holds for the members that do not say otherwise,
+      before what holds for all. Who is a member of what, records say.
 
     [all]
     logload = 4000000
@@ -34,6 +38,8 @@ from quaestor.advisor.rows import Array, Rows, is_number
 from quaestor.advisor.setting_names import KINDS, SETTINGS
 
 ALL = "all"
+GROUPS_OWN = "structure"  # E6
+OURS, OUR_SYSTEM = "QUAESTOR", "QSTR"  # E5
 _BESIDE = {"structure": {"admin_duplexed": ("CSQ_ADMIN", "duplexed")}}
 """What stands beside every object of a kind: a setting of one object that the others lean on."""
 
@@ -47,6 +53,8 @@ class Settings:
     """Values by (queue manager, kind, object, name)."""
 
     values: dict[tuple[str, str, str, str], Any] = field(default_factory=dict)
+    fellows: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """The members of each queue manager's group (E6)."""
 
     def put(self, manager: str, kind: str, name: str, values: Mapping[str, Any]) -> None:
         """Take values of one object (E2)."""
@@ -55,9 +63,16 @@ class Settings:
             self.values[manager, kind, name, key] = value
 
     def get(self, manager: str, kind: str, name: str, key: str) -> Any:
-        """The object's own value, or what holds for all (E1); None when nobody said (E3)."""
+        """The object's own value, or its group's (E6), or what holds for all (E1); None when nobody said (E3)."""
         found = self.values.get((manager, kind, name, key))
+        if found is None and kind == GROUPS_OWN:
+            said = (self.values.get((each, kind, name, key)) for each in self.fellows.get(manager, ()))
+            found = next((value for value in said if value is not None), None)
         return self.values.get((ALL, kind, name, key)) if found is None else found
+
+    def in_groups(self, members: Iterable[Collection[str]]) -> "Settings":
+        """The same, with the queue managers of each queue-sharing group (E6)."""
+        return Settings(self.values, {each: sorted(group) for group in members for each in group})
 
     def queue_managers(self) -> list[str]:
         """Those that something is said about by name."""
@@ -79,6 +94,11 @@ class Settings:
             self.get(str(manager or ""), kind, _named(name), key) for manager, name in zip(managers, names, strict=True)
         ]
         return as_array(found, SETTINGS[kind][key].type)
+
+    def is_ours(self, manager: str, system: str) -> bool:
+        """Whether a queue manager is of this product (E5)."""
+        said = self.get(manager, "system", "", "product")
+        return system == OUR_SYSTEM if said is None else said.upper() == OURS
 
     def table(self, kind: str) -> Rows:
         """One row for each object of a kind, with all that can be said about one, and what it leans on."""

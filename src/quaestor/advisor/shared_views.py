@@ -8,9 +8,13 @@ Rules
   G4  Channels are judged one by one, and by dispatcher.
   G5  A command alters a channel under its own type; `chltype` is known for those that end batches, for the others have
       none of the attributes that rules alter.
+  G6  A queue-sharing group is the queue managers whose records bear its name. Two systems may each have a QM01 (views,
+      V4): of a name in two groups it is not known which one is meant.
 
-Called by views' registry in catalog.  Calls rows, views.
+Called by views' registry in catalog, and by evaluate.  Calls rows, views.
 """
+
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +49,22 @@ def structures(tables: Tables) -> Rows:
         multiple_us_usual=_usual(multiple_us, [*owner(made), made.structure]),
         bytes_per_entry=ratio(256 * made.elements_high, made.entries_high),
     )
+
+
+def groups(tables: Tables) -> list[set[str]]:
+    """The members of each queue-sharing group, without names that records put into several (G6)."""
+    columns = ["queue_manager", "queue_sharing_group"]
+    found: set[tuple[str, str]] = set()
+    for table in tables.values():
+        if set(columns) <= set(table.column_names):
+            each = table.select(columns).group_by(columns).aggregate([])
+            found |= set(zip(*(each[name].to_pylist() for name in columns), strict=True))
+    times = Counter(manager for manager, group in found if group)
+    made: dict[str, set[str]] = {}
+    for manager, group in found:
+        if manager and group and times[manager] == 1:
+            made.setdefault(group, set()).add(manager)
+    return list(made.values())
 
 
 def _usual(column: Floats, keys: list[Array]) -> Floats:

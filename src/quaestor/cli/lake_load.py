@@ -75,7 +75,7 @@ def load_command(
 
     Dumps loaded before are left out, records loaded before as well. Damage is told and kept in the table REJECTS. A
     dump that is missing, empty or cannot be read is told at once, and the others are loaded.
-    Exit code 0: loaded, 1: loaded, but there was damage or a dump that could not be used, 2: nothing was changed.
+    Exit code 0: loaded, 1: loaded, but there was damage or a dump that could not be used, 2: nothing was loaded.
 
     \b
     Example:
@@ -120,7 +120,7 @@ def rebuild_command(
     with one_line(), session(options) as spark, _progress(None) as tell:
         chosen = loading.definitions()
         report = flow.rebuild(spark, lake, chosen, progress=tell, wait=not loading.no_wait, say=tell.say)
-    ctx.exit(_told(report, loading.as_json))
+    ctx.exit(min(_told(report, loading.as_json), 1))  # the tables were made again
 
 
 @click.command("follow")
@@ -159,7 +159,7 @@ def follow_command(
         while not stop.is_set():
             report = follower.step(settled=once)
             if report is not None:
-                worst = max(worst, _told(report, loading.as_json))
+                worst = max(worst, min(_told(report, loading.as_json), 1))  # it goes on with what comes next
             if once:
                 break
             stop.wait(every)
@@ -247,9 +247,7 @@ def _progress(total: int | None) -> Iterator[_Teller]:
 def _told(report: "LoadReport", as_json: bool, said: Sequence[str] = ()) -> int:
     """Say what a load did; the exit code (E1). What was `said` before it are the dumps that it was not given."""
     told = report.ingest
-    damage = DamageReport()
-    for _ in range(max(1, told.dumps)):
-        damage.dump()
+    damage = DamageReport(dumps=told.dumps + len(told.known) + len(told.unread))
     for path, each in told.first_damages:
         damage.damaged(path, each)
     for path, reason in (*told.unusable, *told.unread):
@@ -267,7 +265,7 @@ def _told(report: "LoadReport", as_json: bool, said: Sequence[str] = ()) -> int:
             f" {several(told.records, 'record')}, {told.copies:,} of them copies, {several(told.damages, 'damage')};"
             f" {several(len(told.days), 'day')} touched, {several(len(report.summaries), 'summary table')} computed"
         )
-    return min(code, 1)
+    return code
 
 
 def _plain(report: "LoadReport", unusable: list[str]) -> dict[str, Any]:

@@ -134,7 +134,6 @@ def workload_of_lake(path: Path | None, save: Path | None, lake: dict[str, Any])
 
     measured = measurement(asked_of(**lake))
     tables, notes = workload_tables(measured, written_tables(path))
-    click.echo(f"measured: {measured.queue_manager}, the hour from {measured.hour:%Y-%m-%d %H:%M}", err=True)
     for note in notes:
         click.echo(note, err=True)
     made = workload_of(tables, lake["lake"])

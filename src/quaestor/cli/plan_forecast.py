@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quaestor.cli.numbers import Number
-from quaestor.cli.plan_lake import TIMES, chosen_manager
+from quaestor.cli.plan_lake import TIMES, chosen_manager, manager_options
 from quaestor.cli.refused import Refused
 from quaestor.cli.report_tables import lake_tables
 from quaestor.cli.spark_door import SparkOptions, spark_options
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("forecast")
 @click.argument("lake")
-@click.option("--queue-manager", "--qmgr", "queue_manager", help="Queue manager; needed if there are several.")
+@manager_options
 @click.option("--workload", type=click.Path(path_type=Path), help="A workload file: its [log] size is the limit.")
 @click.option("--log-size", help="Size of an active log, such as 2GB.")
 @click.option("--messages", help="Calls a second that are the most, such as 500/s.")
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 def forecast_command(
     lake: str,
     queue_manager: str | None,
+    system: str | None,
     workload: Path | None,
     log_size: str | None,
     messages: str | None,
@@ -57,17 +58,17 @@ def forecast_command(
     with lake_tables(lake, options) as tables:
         from quaestor.pipeline.measured_hours import daily_figures
 
-        manager = chosen_manager(tables, queue_manager, lake)
-        figures = daily_figures(tables, manager, begin, end)
+        chosen = chosen_manager(tables, queue_manager, system, lake)
+        figures = daily_figures(chosen.tables, chosen.name, begin, end)
     found, refused = _outlooks(figures, log_bytes, per_s, horizon_days, confidence)
     if not found:
-        raise Refused(f"{lake}: {manager}: {next(iter(refused.values()), 'nothing was counted')}")
+        raise Refused(f"{lake}: {chosen.told}: {next(iter(refused.values()), 'nothing was counted')}")
     if as_json:
         made = [_plain(each) for each in found]
-        click.echo(json.dumps({"queue_manager": manager, "outlooks": made, "refused": refused}, indent=1))
+        click.echo(json.dumps({"queue_manager": chosen.name, "outlooks": made, "refused": refused}, indent=1))
         return
     days = {day for daily in figures.values() for day in daily}
-    click.echo(f"{manager}: learnt from {len(days)} days, {min(days)} to {max(days)}")
+    click.echo(f"{chosen.told}: learnt from {len(days)} days, {min(days)} to {max(days)}")
     for each in sorted(found, key=lambda one: -one.crossing.probability):
         click.echo(f"  {each.sentence}")
         click.echo(f"      {_now(each)}; {each.trial}")

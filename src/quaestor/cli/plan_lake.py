@@ -23,24 +23,44 @@ TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H", "%Y-%m-%
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """The queue manager that is meant: its name, how people are told of it, and the tables in which it is alone."""
+
+    name: str
+    told: str
+    tables: Callable[[str], Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """Which hour of which queue manager of which lake."""
 
     lake: str
     queue_manager: str | None = None
+    system: str | None = None
     hour: datetime | None = None
     begin: datetime | None = None
     end: datetime | None = None
 
 
+def manager_options(command: Command) -> Command:
+    """--queue-manager and --system: whose figures of a lake are meant."""
+    for option in (
+        click.option("--system", help="Its system (SMF's SID); needed if several have one of that name."),
+        click.option("--queue-manager", "--qmgr", "queue_manager", help="Queue manager; needed if there are several."),
+    ):
+        command = option(command)
+    return command
+
+
 def lake_options(command: Command) -> Command:
-    """--from-lake and what narrows it; the command gets them as `lake`, `queue_manager`, `hour`, `begin`, `end`."""
+    """--from-lake and what narrows it; the command gets them by the names that `asked_of` has."""
     for option in (
         click.option("--to", "end", type=click.DateTime(TIMES), help="Look at hours up to this local time."),
         click.option("--from", "begin", type=click.DateTime(TIMES), help="Look at hours from this local time on."),
         click.option("--hour", type=click.DateTime(TIMES), help="This hour instead of the busiest."),
         click.option("--busiest-hour", "busiest", is_flag=True, help="The busiest hour; so it is without --hour too."),
-        click.option("--queue-manager", "--qmgr", "queue_manager", help="Queue manager; needed if there are several."),
+        manager_options,
         click.option("--from-lake", "lake", metavar="LAKE", help="Take rates and sizes from a lake."),
     ):
         command = option(command)
@@ -48,14 +68,14 @@ def lake_options(command: Command) -> Command:
 
 
 def asked_of(
-    lake: str, queue_manager: str | None, hour: datetime | None, begin: datetime | None, end: datetime | None,
-    *, busiest: bool,
+    lake: str, queue_manager: str | None, system: str | None, hour: datetime | None, begin: datetime | None,
+    end: datetime | None, *, busiest: bool,
 ) -> Asked:  # fmt: skip
     """The options, checked against each other."""
     if busiest and hour is not None:
         raise click.UsageError("give --hour or --busiest-hour, not both")
     whole = None if hour is None else hour.replace(minute=0)
-    return Asked(lake, queue_manager, whole, begin, end)
+    return Asked(lake, queue_manager, system, whole, begin, end)
 
 
 def refuse_without_lake(**given: Any) -> None:
@@ -70,25 +90,41 @@ def measurement(asked: Asked) -> "Measurement":
     with lake_tables(asked.lake, SparkOptions()) as tables:
         from quaestor.pipeline.measured_hours import busiest_hour, measured_hour, message_hours
 
-        manager = chosen_manager(tables, asked.queue_manager, asked.lake)
-        hours = message_hours(tables, manager, asked.begin, asked.end)
+        chosen = chosen_manager(tables, asked.queue_manager, asked.system, asked.lake)
+        hours = message_hours(chosen.tables, chosen.name, asked.begin, asked.end)
         hour = asked.hour or busiest_hour(hours)
         if hour is None or hour not in {each["hour"] for each in hours}:
-            raise click.UsageError(f"{asked.lake}: {manager} has no statistics {_when(asked)}")
-        return _measurement(manager, hour, hours, measured_hour(tables, manager, hour))
+            raise click.UsageError(f"{asked.lake}: {chosen.told} has no statistics {_when(asked)}")
+        click.echo(f"measured: {chosen.told}, the hour from {hour:%Y-%m-%d %H:%M}", err=True)
+        return _measurement(chosen.name, hour, hours, measured_hour(chosen.tables, chosen.name, hour))
 
 
-def chosen_manager(tables: Callable[[str], Any], named: str | None, lake: str) -> str:
-    """The queue manager that is meant, or the only one."""
-    from quaestor.pipeline.measured_hours import queue_managers
+def chosen_manager(tables: Callable[[str], Any], named: str | None, system: str | None, lake: str) -> Chosen:
+    """The queue manager that is meant, or the only one; of one name on several systems, one (H6)."""
+    from quaestor.pipeline.measured_hours import queue_managers, without_namesakes
 
     known = queue_managers(tables)
-    if named is None and len(known) == 1:
-        return known[0]
-    if named not in known:
-        what = "say which with --queue-manager" if named is None else f"no queue manager {named}"
-        raise click.UsageError(f"{lake}: {what}; there are {', '.join(known) or 'none'}")
-    return named
+    meant = [each for each in known if named in {None, each[0]} and system in {None, each[1]}]
+    names, systems = list(dict.fromkeys(name for name, _ in meant)), [each for _, each in meant]
+    if not meant and (named or system):
+        raise click.UsageError(f"{lake}: {_nobody(known, named, system)}")
+    if len(names) != 1:
+        raise click.UsageError(f"{lake}: say which with --queue-manager; there are {', '.join(names) or 'none'}")
+    if len(systems) > 1:
+        several = f"{names[0]} is on several systems: say which with --system"
+        raise click.UsageError(f"{lake}: {several}; there are {', '.join(systems)}")
+    (name,), (where,) = names, systems
+    namesakes = len([each for each, _ in known if each == name]) > 1
+    return Chosen(name, f"{name} on {where}" if namesakes else name, without_namesakes(tables, name, where))
+
+
+def _nobody(known: list[tuple[str, str]], named: str | None, system: str | None) -> str:
+    """That there is no such queue manager, and which there are."""
+    if system is None:
+        names = dict.fromkeys(name for name, _ in known)
+        return f"no queue manager {named}; there are {', '.join(names) or 'none'}"
+    who = f"no queue manager {named} on" if named else "no queue manager on"
+    return f"{who} system {system}; there are {', '.join(f'{name} on {at}' for name, at in known) or 'none'}"
 
 
 def written_tables(path: Path | None) -> dict[str, Any]:

@@ -53,6 +53,7 @@ def simulate_command(
     as_json: bool,
     lake: str | None,
     queue_manager: str | None,
+    system: str | None,
     hour: datetime | None,
     busiest: bool,
     begin: datetime | None,
@@ -75,10 +76,12 @@ def simulate_command(
     try:
         chosen = _chosen(work)
         if lake is None:
-            refuse_without_lake(queue_manager=queue_manager, hour=hour, busiest=busiest, begin=begin, end=end)
+            refuse_without_lake(
+                queue_manager=queue_manager, system=system, hour=hour, busiest=busiest, begin=begin, end=end
+            )
             model = _model(chosen)
         else:
-            model = _measured(asked_of(lake, queue_manager, hour, begin, end, busiest=busiest), chosen)
+            model = _measured(asked_of(lake, queue_manager, system, hour, begin, end, busiest=busiest), chosen)
         for each in _grown(model, grow):
             _show(each, simulate(each, seconds, warm_up_s=seconds / 10, seed=seed), as_json=as_json)
     except (QuantityError, OutOfRangeError) as error:
@@ -134,13 +137,11 @@ def _measured(asked: Any, chosen: dict[str, Any]) -> "Model":
 
     from quaestor.planner.simulation_calibration import calibrated
 
-    measured = measurement(asked)
-    made = calibrated(measured, **{"getters": 4, **chosen})
+    made = calibrated(measurement(asked), **{"getters": 4, **chosen})
     model, assumed = made.model, dict.fromkeys(made.assumed)
     if "message_bytes" in chosen:
         logged = _logged(model.message_bytes, model.messages_per_commit)
         model, assumed = replace(model, **logged), assumed | dict.fromkeys(logged)
-    click.echo(f"measured: {measured.queue_manager}, the hour from {measured.hour:%Y-%m-%d %H:%M}", err=True)
     if assumed:
         click.echo(f"not measured, so assumed: {', '.join(assumed)}", err=True)
     return model

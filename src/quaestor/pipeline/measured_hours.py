@@ -10,6 +10,8 @@ Rules
   H4  A shared queue is used by its whole queue-sharing group: what its queue managers did in the hour is added up.
       Records that do not name their group belong with the others that do not.
   H5  What a level of the records does not have is null, never 0.
+  H6  A queue manager is its system and its name (report_queries, G8). Of several that share a name one is measured, and
+      the others are not of its group either: there each name is one member's.
 
 Called by the plan's commands, with a lake's tables or those of dumps.  Calls middle_columns.
 """
@@ -50,10 +52,16 @@ def busiest_hour(hours: Collection[Row]) -> datetime | None:
     return None if best is None else best["hour"]
 
 
-def queue_managers(tables: Tables) -> list[str]:
-    """Those that have statistics at all."""
-    names = tables("QMST").select("queue_manager").distinct().where("queue_manager is not null")
-    return sorted(row["queue_manager"] for row in names.collect())
+def queue_managers(tables: Tables) -> list[tuple[str, str]]:
+    """Name and system of those that have statistics at all."""
+    known = tables("QMST").where("queue_manager is not null").select("queue_manager", _system()).distinct()
+    return sorted((row["queue_manager"], row["system"]) for row in known.collect())
+
+
+def without_namesakes(tables: Tables, queue_manager: str, system: str) -> Tables:
+    """The tables without the queue managers of this name on other systems (H6)."""
+    namesake = F.col("queue_manager").eqNullSafe(F.lit(queue_manager)) & (_system() != system)
+    return lambda name: tables(name).where(~namesake)
 
 
 def measured_hour(tables: Tables, queue_manager: str, hour: datetime) -> dict[str, list[Row]]:
@@ -233,6 +241,11 @@ def _channels(frame: DataFrame) -> DataFrame:
 def _hour_of_interval() -> Column:
     """The hour the middle of an interval lies in, in local time (H1)."""
     return hour_at(middle_of_record()).alias("hour")
+
+
+def _system() -> Column:
+    """The system; blank where a record does not name it."""
+    return F.coalesce(F.col("system"), F.lit("")).alias("system")
 
 
 def _seconds() -> Column:

@@ -7,6 +7,8 @@ Rules
       not carried out. A back out forgets it, a disconnect answers it and backs out.
   CV5 A conversation ends once: by disconnecting, which commits, or with its link, which backs out. What is in the
       backlog then is not carried out: whoever has come back may have been told that it never will be (protocol W10).
+      One whose connection an operator has ended counts no more, and is known to its link until it disconnects: what
+      its client has sent and still sends is answered.
   CV7 A conversation that has ended holds nothing that holds it, nor does a wait that is over: nothing of either is
       left, without anybody looking for it (CO2).
   CV8 A call that is held up (GA3) is the first of the backlog until the service says that it may go on; a get that
@@ -126,8 +128,8 @@ class Conversation:
     def _call_after_failure(self, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
         """The same for other calls: a disconnect ends the conversation all the same, its link may go on."""
         if packed[at:end] == _DISCONNECT:
-            self.connection.backout()
             self.ending = True
+            self.connection.backout()
         return self._async_failure(flags, number, packed, at, end)
 
     def error(self, number: int, payload: bytes, error: Exception) -> bytes:

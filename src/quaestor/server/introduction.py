@@ -140,8 +140,8 @@ def connect(link: "Link", conversation: int, number: int, asked: Any) -> None:
     if not isinstance(asked, list) or asked[:1] != ["connect"]:
         raise ProtocolError("a call on a conversation that is not there")
     try:
-        if len(link.conversations) >= link.service.limits.conversations:
-            raise MQError(Reason.MAX_CONNS_LIMIT_REACHED, links=len(link.conversations))  # noqa: TRY301
+        if link.applications >= link.service.limits.conversations:
+            raise MQError(Reason.MAX_CONNS_LIMIT_REACHED, links=link.applications)  # noqa: TRY301
         connection = link.service.connect(link)
     except MQError as error:
         link.send(frame(Op.ERROR, 0, conversation, number, values.pack_error(error)))

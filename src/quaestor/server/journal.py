@@ -32,6 +32,7 @@ MESSAGES = {
     "QSV004I": "queue manager has stopped",
     "QSV005E": "queue manager failed",
     "QSV006W": "security is off: every user may do everything",
+    "QSV007W": "clients refuse the certificate by its dates, or soon will",
     "QSV010W": "link ended",
     "QSV011W": "link refused",
     "QSV012W": "applications have not ended; stopping without them",

@@ -169,6 +169,11 @@ class Link:
         elif op != _HEARTBEAT:
             raise ProtocolError(f"operation {op} on a conversation that is not there")
 
+    @property
+    def applications(self) -> int:
+        """Its conversations, without those that an operator has ended (CV5)."""
+        return sum(one.connection.connected for one in self.conversations.values())
+
     def let_in(self) -> None:
         """The client is who it says it is, and one of the clients (LI2)."""
         self.authenticated, self._frame_max = True, self.service.limits.frame_bytes

@@ -10,7 +10,7 @@ Rules
   PR4 In a process of its own Python's collector looks at everything once (`collector`): a look at a deep queue would
       hold everybody up.
 
-Called by cli and tests.  Calls service, home, the queue manager.
+Called by cli and tests.  Calls service, home, validity, the queue manager.
 """
 
 import contextlib
@@ -18,6 +18,8 @@ import os
 import resource
 import signal
 from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TextIO
 
 from quaestor.clock import SystemClock
@@ -36,6 +38,7 @@ from quaestor.server.journal import Journal
 from quaestor.server.listeners import ListenError, listen_local, listen_tcp
 from quaestor.server.service import Service
 from quaestor.server.users import Users
+from quaestor.server.validity import doubt
 from quaestor.storage.real_disk import RealDisk
 
 
@@ -106,9 +109,17 @@ class Server:
             self.service.arrivals.listen(listener, None if tls is None else tls.context())
             home.address.write_text(self.address + "\n", encoding="utf-8")
             self.journal.tell("QSV002I", address=self.address, tls=tls is not None)
+            if tls is not None:
+                self._look_at(tls.certificate)
         self.service.arrivals.listen(listen_local(home.socket))
         self.journal.tell("QSV002I", socket=str(home.socket))
         self.journal.tell("QSV001I", qmgr=configuration.name, pid=os.getpid())
+
+    def _look_at(self, certificate: Path) -> None:
+        """One warning if its dates are not what clients want (VD1)."""
+        why = doubt(certificate, datetime.fromtimestamp(self._clock.now_us() / 1_000_000, UTC))
+        if why:
+            self.journal.tell("QSV007W", certificate=str(certificate), why=why)
 
     def _handle_signals(self) -> None:
         """SIGTERM and SIGINT (PR2)."""

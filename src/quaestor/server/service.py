@@ -281,7 +281,7 @@ class Service:
             "pid": os.getpid(),
             "uptime_s": (self._clock.now_us() - self.started_us) // 1_000_000,
             "links": len(self.links),
-            "conversations": sum(len(link.conversations) for link in self.links),
+            "conversations": sum(link.applications for link in self.links),
             "waiting_gets": sum(len(one.parked) for link in self.links for one in link.conversations.values()),
             "security": self._manager.security.active,
             "log_rba": f"{log.end:012X}",
@@ -306,7 +306,7 @@ class Service:
             self._next_sweep = 0.0
 
     def _go_on_quiescing(self) -> None:
-        left = sum(len(link.conversations) for link in self.links)
+        left = sum(link.applications for link in self.links)
         if not left:
             self._stopping = True
         elif self.now >= self._quiesce_until:

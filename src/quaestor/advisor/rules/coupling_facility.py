@@ -74,6 +74,7 @@ RULES = (
         " offload with CFLEVEL(5), let the ratio adapt; keep deep queues apart from critical ones, or cap"
         " them with MAXDEPTH.",
         command="SETXCF START,ALTER,STRNAME={queue_sharing_group}{structure},SIZE=nnnn",
+        own_command="ALTER CFSTRUCT({structure}) SIZE(nnnn)",
         effect=_offload,
         lines="1792",
     ),

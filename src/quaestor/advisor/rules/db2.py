@@ -77,6 +77,7 @@ RULES = (
             "tasks_wanted": lambda at: 2 * at.tasks,
         },
         command="CSQ6SYSP QSGDATA=(group,sharing,db2,{tasks_wanted:.0f})",
+        own_command="",
         lines="1409, 1499-1501",
     ),
     Rule(

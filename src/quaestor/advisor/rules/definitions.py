@@ -140,6 +140,7 @@ RULES = (
         advice="The cluster cache is STATIC: if the cluster grows much the queue manager must be restarted to extend"
         " it.",
         command="CSQ6SYSP CLCACHE=DYNAMIC",
+        own_command="",
         lines="2285",
     ),
     Rule(
@@ -155,6 +156,7 @@ RULES = (
         advice="{curdepth:,.0f} messages are indexed by {indxtype} and QINDXBLD is WAIT: applications wait at start"
         " until the index is built.",
         command="CSQ6SYSP QINDXBLD=NOWAIT",
+        own_command="",
         shows=("curdepth",),
         effect=_rebuild,
         lines="2058-2060",

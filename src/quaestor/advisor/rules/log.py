@@ -7,6 +7,7 @@ import numpy as np
 
 from quaestor.advisor.rows import Floats, Groups, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Figure, Row, Rule, Severity
+from quaestor.advisor.rules.log_definitions import DUAL_LOGS
 from quaestor.pipeline.hours import hourly
 from quaestor.planner import dasd
 from quaestor.planner.geometry import PAGE_BYTES
@@ -96,6 +97,7 @@ RULES = (
         advice="{waits_no_buffer} requests found no free log buffer. Raise OUTBUFF until this stays 0, and look at"
         " the response time of the log volumes: buffers are freed as fast as they are written.",
         command="CSQ6LOGP OUTBUFF={outbuff_wanted:.0f}",
+        own_command="outbuff_kb = {outbuff_wanted:.0f} under [engine] in server.toml",
         effect=_more_buffers,
         lines="2491-2515, 4791",
     ),
@@ -165,6 +167,7 @@ RULES = (
         advice="{reads_delayed_tape_volume} archive reads waited because MAXRTU tape units were in use. Find why so"
         " many archives are needed; raise MAXRTU if they must be.",
         command="SET ARCHIVE MAXRTU(4)",
+        own_command="",
         lines="2491-2515",
     ),
     Rule(
@@ -305,6 +308,7 @@ RULES = (
         advice="{ios_copy_1} I/Os went to log copy 1 and none to a second: the log is a single point of failure."
         " Keep it so only on DASD with redundancy built in, and when throughput needs it.",
         command="CSQ6LOGP TWOACTV=YES",
+        own_command=DUAL_LOGS,
         effect=_single,
         lines="523-525, 4210",
     ),

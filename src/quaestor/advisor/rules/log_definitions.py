@@ -10,6 +10,7 @@ from quaestor.planner.logs import ACTIVE_LOGS_MIN, BDAM_TRACKS_MAX
 from quaestor.planner.quantity import MIB
 
 SYSTEM = "settings.system"
+DUAL_LOGS = "quaestor qmgr create NAME --dual-logs (how many copies a log has is said when it is created)"
 TRACKS_MAX_MIB = BDAM_TRACKS_MAX * TRACK_BYTES / MIB
 
 
@@ -52,6 +53,7 @@ RULES = (
         advice="The log's DASD does not survive the loss of a volume, and active log, BSDS or archive is kept once"
         " only. Keep each twice.",
         command="CSQ6LOGP TWOACTV=YES,TWOBSDS=YES,TWOARCH=YES",
+        own_command=DUAL_LOGS,
         lines="523",
     ),
     Rule(
@@ -162,6 +164,7 @@ RULES = (
         cutoffs=(Cutoff("bytes_min", 24_576, "BLKSIZE of archives on tape", ours=True),),
         advice="Archives go to tape in blocks of {archive_blksize:,.0f} bytes. Use a large block size.",
         command="SET ARCHIVE BLKSIZE(28672)",
+        own_command="",
         lines="850",
     ),
     Rule(

@@ -37,6 +37,7 @@ RULES = (
         advice="Persistent messages average {bytes_each:,.0f} bytes and OUTBUFF is {outbuff_kb:.0f} KB. Set it to"
         " 4000.",
         command="CSQ6LOGP OUTBUFF=4000",
+        own_command="outbuff_kb = 4000 under [engine] in server.toml",
         effect=_more_buffers,
         lines="1639, 4791",
     ),
