@@ -431,10 +431,29 @@ def test_a_page_that_is_not_whole_is_not_read_ahead(small):
     assert [10, 12] == small.here()
 
 
+def test_what_cannot_be_read_ahead_is_left_to_whoever_wants_it(small):
+    """B14: nobody has asked for it yet."""
+    small.disk.unreadable[small.page_set.file.name] = range(11 * 4096, 12 * 4096)
+    small.pool.read_ahead(small.page_set, 10, 3)
+    assert [] == small.here()
+    with pytest.raises(TornPageError):
+        small.look(11)
+
+
 @pytest.mark.parametrize(("changed", "read"), [(15, True), (16, False)])
 def test_nothing_is_read_ahead_when_fewer_than_a_quarter_are_stealable(small, changed, read):
+    """B14: in a small pool."""
     small.start(*range(2, 2 + changed))
     small.pool.read_ahead(small.page_set, 50, 1)
+    assert read == (50 in small.here())
+
+
+@pytest.mark.parametrize(("stealable", "read"), [(33, True), (32, True), (31, False)])
+def test_of_a_large_pool_a_few_are_enough(small, stealable, read):
+    """B14: sixteen times what is read, however full the pool is."""
+    pool = small.buffers.define_pool(3, 1000)
+    pool._resident = 1000 - stealable
+    pool.read_ahead(small.page_set, 50, 2)
     assert read == (50 in small.here())
 
 

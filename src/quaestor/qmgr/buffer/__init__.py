@@ -23,6 +23,9 @@ Rules
       ending units: a page that needs one (B4) stays changed, and others are written in its place. At a stop too: the
       next start redoes it. Who would read a page then is refused, while hardly a buffer is left (`is_stuck`). Only who
       finds no buffer at all in the middle of a change has some written all the same.
+  B14 Pages are read ahead while a quarter of the buffers is stealable, or sixteen times as many as are read: where the
+      newest messages of a deep queue fill the pool, its oldest are still read many at a time. What cannot be read ahead
+      is left to whoever wants it.
 
 Called by recovery, data.  Calls log, page_set.  Knows nothing of messages.
 Why B2 lives here: this is the only module that writes pages, so it is the only one that could break it.

@@ -1,4 +1,4 @@
-"""One buffer pool: requests for pages. The rules (B1-B13) stand in the package's own docstring."""
+"""One buffer pool: requests for pages. The rules (B1-B14) stand in the package's own docstring."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from quaestor.storage.page_set import PageSet
 
 
 class BufferPool(Buffers):
-    """One buffer pool (B1-B13)."""
+    """One buffer pool (B1-B14)."""
 
     # --- requests -----------------------------------------------------------------------------------------------------
 

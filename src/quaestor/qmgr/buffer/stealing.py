@@ -1,4 +1,4 @@
-"""Stealing: the buffers of a pool, which may be used again, and when pages are written for that (B3, B5, B9, B13).
+"""Stealing: the buffers of a pool, which may be used again, and when pages are written for that (B3, B5, B9, B13, B14).
 
 The rules stand in the package's own docstring.
 """
@@ -18,6 +18,9 @@ from quaestor.storage.page_set import PageSet
 
 STEP_PAGES = 128
 """So many pages at a time: calls wait a few milliseconds for the latch at most, and a force of the log serves many."""
+
+AHEAD = 16
+"""So many buffers for each page that is read ahead are enough (B14)."""
 
 _in_use = attrgetter("in_use")
 
@@ -150,11 +153,14 @@ class Buffers(PageWriter):
             raise Abend("B3", "every buffer of the pool is in use", buffer_pool=self.number)
 
     def read_ahead(self, page_set: PageSet, page: int, count: int) -> None:
-        """Bring pages that will be wanted soon, with one read, as far as buffers are free for them."""
-        if self.stealable * 4 < self.buffers:
+        """Bring pages that will be wanted soon, with one read, as far as buffers are free for them (B14)."""
+        if self.stealable < min(-(-self.buffers // 4), count * AHEAD):
             return
         began_ns = self._meter.now_ns()
-        raw = memoryview(page_set.read_raw(page, count))
+        try:
+            raw = memoryview(page_set.read_raw(page, count))
+        except OSError:
+            return
         self._meter.read(page_set.number, count, began_ns)
         for at in range(count):
             data = bytearray(raw[at * PAGE : at * PAGE + PAGE])

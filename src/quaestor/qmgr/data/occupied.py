@@ -70,7 +70,7 @@ class OccupiedPages:
         return bytes((frame.data or b"")[HEADER_LENGTH:end])
 
     def _read_ahead(self, pool: BufferPool, arrival: Arrival) -> None:
-        """A get that had to read brings the pages of the next messages with it, where they follow (R2)."""
+        """A get that had to read brings the pages of the next messages with it, where they follow (B14)."""
         following = arrival.queue.following(arrival) if arrival.state == AVAILABLE else None
         if following is not None and following.page == arrival.page + 1:
             pool.read_ahead(
