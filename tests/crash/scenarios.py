@@ -40,7 +40,7 @@ def commit_in_flight(engine, unit):
 
 def commit_single(engine, unit):
     """As the only application of a process does it: the managers are told while the disk writes (V13)."""
-    engine.recovery.single = True
+    engine.recovery.alone = engine.recovery.single = True
     engine.commit(unit)
 
 

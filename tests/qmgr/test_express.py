@@ -40,7 +40,7 @@ def put_express(engine, body, priority):
 
 def played(steps, put, *, single=False):
     engine = SmallEngine(FaultyDisk())
-    engine.recovery.single = single
+    engine.recovery.alone = engine.recovery.single = single
     for number, (step, size, priority) in enumerate(steps):
         if step == "put":
             put(engine, f"{number} ".encode().ljust(size, b"."), priority)

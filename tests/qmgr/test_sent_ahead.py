@@ -223,7 +223,7 @@ def test_a_commit_alone_leaves_the_same_log_and_pages(log_space):
 
     def played(*, single):
         engine = SmallEngine(FaultyDisk(), replace(SMALL, log_space=log_space))
-        engine.recovery.single = single
+        engine.recovery.alone = engine.recovery.single = single
         for number in range(12):
             unit = engine.begin()
             unit.alone = number % 3 == 0
@@ -431,13 +431,13 @@ def test_one_application_is_alone_until_another_comes_and_when_it_has_gone():
 def test_the_only_client_of_a_server_is_alone_beside_the_command_server():
     manager, one = a_queue_manager()
     recovery, _commands = manager.engine.recovery, manager.command_server()
-    assert recovery.single
+    assert (True, True) == (recovery.alone, recovery.single)
     served = manager.connections.connect("CLIENT", "client", recovery=recovery)
-    assert not recovery.single
+    assert (False, False) == (recovery.alone, recovery.single)
     one.disconnect()
-    assert recovery.single
+    assert (True, False) == (recovery.alone, recovery.single)
     served.disconnect()
-    assert not recovery.single
+    assert (False, False) == (recovery.alone, recovery.single)
     manager.stop()
 
 
@@ -463,7 +463,7 @@ def test_tasks_of_asyncio_hold_up_nobody(tmp_path):
 
     async def application():
         async with await quaestor.connect_async("QM1", tmp_path) as app:
-            return app._connection._recovery.single
+            return app._connection._recovery.single or app._connection._recovery.alone
 
     assert not asyncio.run(application())
 
@@ -473,7 +473,7 @@ def test_it_stays_so_when_an_application_of_asyncio_is_left_alone(tmp_path):
         async with await quaestor.connect_async("QM1", tmp_path) as app:
             other = await asyncio.to_thread(quaestor.connect, "QM1", tmp_path)
             await asyncio.to_thread(other.disconnect)
-            return app._connection._recovery.single
+            return app._connection._recovery.single or app._connection._recovery.alone
 
     assert not asyncio.run(application())
 

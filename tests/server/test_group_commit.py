@@ -22,7 +22,7 @@ class Recovery:
         self.log = SimpleNamespace(
             force=self.force, start_force=self.start_force, finish_force=self.finish_force, force_ready_fd=None
         )
-        self.single = False
+        self.alone = False
         self.can_begin = True  # a force that nobody waits for
         self.over = False
         self.served = SimpleNamespace(task=None)
@@ -110,12 +110,12 @@ def test_to_a_conversation_it_is_the_recovery_manager(group):
     """GC1: apart from `commit`. Many are served in one turn, so nobody is alone."""
     assert [f"recovery's {name}" for name in HANDED_ON] == [getattr(group.commits, name) for name in HANDED_ON]
     assert group.recovery.latch is group.commits.latch
-    assert not group.commits.single
+    assert (False, False) == (group.commits.alone, group.commits.single)
 
 
 def test_the_commit_of_who_is_alone_is_over_when_it_returns(group):
     """GC6."""
-    group.recovery.single = True
+    group.recovery.alone = True
     group.commits.commit(SimpleNamespace(name="A", logs=1))
     assert ["A commits alone"] == group.told
     assert (0, []) == (group.commits.count, group.commits.started)
@@ -124,7 +124,7 @@ def test_the_commit_of_who_is_alone_is_over_when_it_returns(group):
 def test_who_is_alone_now_goes_with_a_group_that_waits(group):
     """GC6, GC2: the others have disconnected, and their commits are under way."""
     group.commit("A")
-    group.recovery.single = True
+    group.recovery.alone = True
     group.commit("B")
     group.commits.harden()
     assert ["forced to 2", "latch", "A ends", "B ends", "free"] == group.told
@@ -133,7 +133,7 @@ def test_who_is_alone_now_goes_with_a_group_that_waits(group):
 def test_who_is_alone_now_waits_for_the_force_in_flight(group):
     """GC6, GC2."""
     group.fly("A")
-    group.recovery.single = True
+    group.recovery.alone = True
     group.commit("B")
     assert ["begun to 1"] == group.told
     group.commits.harden()

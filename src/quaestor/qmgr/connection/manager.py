@@ -12,9 +12,10 @@ Rules
   CM5 An operator may end one connection: its unit is backed out, its calls (waiting ones too) answer 2009.
   CM6 Who keeps accounts (`accounts`) is told of each connection when it begins and when it has ended, whichever way.
   CM7 A user's name is text of at most 255 bytes (2035): the descriptors of his messages and the log carry all of it.
-  CM8 Recovery knows whether one application is connected alone and makes one call at a time (V13): one of this process,
-      or the only client of a server. The tasks of an asyncio application are not such a one. The queue manager's own
-      command server is no company: it waits for requests, and answers one when there is one.
+  CM8 Recovery knows whether one application is connected `alone` and makes one call at a time, one of this process or
+      the only client of a server, and whether it is one of this process (`single`, V13). The tasks of an asyncio
+      application are not such a one. The queue manager's own command server is no company: it waits for requests, and
+      answers one when there is one.
 
 Called by queue_manager.  Calls session, message, security.
 """
@@ -201,11 +202,12 @@ class ConnectionManager:
         """Look who is connected (CM8); one at a time, or an older look would be the last."""
         with self._counting:
             threads = [thread for thread in list(self._connections) if not isinstance(thread.user, Itself)]
-            self._recovery.single = len(threads) == 1 and not threads[0].several
+            self._recovery.alone = len(threads) == 1 and not threads[0].several
+            self._recovery.single = self._recovery.alone and not threads[0].told
 
     def _express_alone(self, *message: Any) -> tuple[Any, Any] | None:
         """The express way of those whose commits are collected: while there is nobody to collect them with (X5)."""
-        return self._express(*message) if self._recovery.single and self._express is not None else None
+        return self._express(*message) if self._recovery.alone and self._express is not None else None
 
     def tasks(self) -> Sequence[Task]:
         return (Task("reap lost connections", self.reap, REAP_EVERY_MS),)

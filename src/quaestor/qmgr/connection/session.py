@@ -255,7 +255,8 @@ class Connection:
 
     def be_shared(self) -> None:
         """Several tasks make calls by this connection: none holds up the others while it waits for the log (CM8)."""
-        self._thread.several, self._recovery.single = True, False
+        self._thread.several = True
+        self._recovery.single = self._recovery.alone = False
 
     def account(self, task: TaskTally | None, latch: LockType | TimedLatch) -> None:
         """From the next call on, take this latch and tell this task."""

@@ -72,8 +72,8 @@ def express(data: DataManager, recovery: RecoveryManager) -> Express:
         queue.by_priority[priority] += 1
         if expires_us:
             queue.with_expiry += 1
-        single = recovery.single
-        if not single:
+        alone = recovery.alone
+        if not alone:
             queue.uncommitted += 1
             end(rba, latched=False)  # EX3
             queue.uncommitted -= 1
@@ -99,7 +99,7 @@ def express(data: DataManager, recovery: RecoveryManager) -> Express:
         stats.lock_gets += 1
         stats.lock_releases += 1
         count(length)
-        if single:
+        if alone:
             end(rba, latched=True)
         return message, arrival
 

@@ -33,8 +33,11 @@ class Recovery(Protocol):
     served: Served
     """Whose call is being made."""
 
-    single: bool
+    alone: bool
     """Whether one application alone is connected, and makes one call at a time."""
+
+    single: bool
+    """Whether it is one of this process."""
 
     @property
     def outcomes(self) -> Outcomes:

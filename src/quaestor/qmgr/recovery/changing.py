@@ -35,8 +35,8 @@ class PageChanger(CheckpointTaker):
 
     def __init__(self, log: LogManager, buffers: BufferManager, logload: int) -> None:
         super().__init__(log, buffers, logload, self.change)
-        self.single = False
-        """Whether one application alone is connected, and makes one call at a time (V13)."""
+        self.alone = self.single = False
+        """Whether one application alone is connected and makes one call at a time; and is one of this process (V13)."""
 
     def change(
         self, unit: UnitOfRecovery | None, kind: int, flags: int, page_set: PageSet, page: int, body: bytes
@@ -88,7 +88,7 @@ class PageChanger(CheckpointTaker):
         """Log that a page begins with a message that nobody will want undone: its commit (V11); gives the RBA."""
         log = self.log
         rba = log.append(INSERT, flags, 0, 0, number, page, body, rest)
-        if self.single:
+        if self.alone:
             log.send()  # V13
         return rba
 

@@ -24,11 +24,11 @@ Rules
       answered: the unit is in backout on the log and nobody can commit it any more, whatever happens. What it put and
       got is there for nobody until the background goes on with it, when there is log again. A restart without log
       leaves it as it is (X10).
-  V13 While one application alone is connected (`single`), nobody sees anything before it gives back the latch. So its
-      commit keeps the latch, has the disk begin with the log as soon as the record is in the buffers (J17), tells the
-      managers while the disk writes, and ends when the record is durable. V2 holds for everybody: what the managers
-      were told is seen, and the call answered, when it is. A unit with work in structures is seen by others and goes
-      the way of V2.
+  V13 While one application of this process alone is connected (`single`), nobody sees anything before it gives back the
+      latch. So its commit keeps the latch, has the disk begin with the log as soon as the record is in the buffers
+      (J17), tells the managers while the disk writes, and ends when the record is durable. V2 holds for everybody: what
+      the managers were told is seen, and the call answered, when it is. A unit with work in structures is seen by
+      others and goes the way of V2.
   V14 A unit that removes messages that have expired is not waited for (`commit_unforced`): one that a cut takes back
       leaves what is expired again. All that is built on it is logged behind it, as with a backout.
   V15 What a unit did on a page set that has been deleted since is gone with it (X8): a put that was refused half way,
