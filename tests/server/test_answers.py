@@ -5,6 +5,7 @@ The service runs on the test's own thread, so that what a turn did and what it d
 
 import io
 import socket
+from itertools import count
 
 import pytest
 
@@ -12,6 +13,7 @@ from quaestor import LocalQueue, OpenOptions, PutOptions
 from quaestor.mqi.descriptors import MQMD
 from quaestor.server import values, wire
 from quaestor.server.conversation import Conversation
+from quaestor.server.link import GATHER_NS
 from quaestor.server.process import Server
 from quaestor.server.protocol import DESCRIPTOR, HEADER, HEADER_LENGTH, MAGIC, MANY, SAME_DESCRIPTOR, VERSION, Op, frame
 
@@ -138,9 +140,10 @@ def test_an_answer_that_stands_alone_does_not_wait_for_other_requests(service, c
     assert not service.talking
 
 
-def test_answers_to_requests_that_came_together_are_one_send(service, client):
+def test_answers_to_requests_that_came_together_are_one_send(service, client, monkeypatch):
     one = client()
     handle = one.conversation()
+    monkeypatch.setattr(service, "monotonic_ns", lambda: 1)
     sent = links_of(service)
     one.say(put(1, handle), put(2, handle), put(3, handle))
     turn(service)
@@ -230,3 +233,15 @@ def test_a_run_in_a_unit_that_has_begun_needs_no_put_of_its_own(service, client,
     assert [b"000"] == singly
     stored = service._manager.messages.catalogue.state("ORDERS").stored
     assert 100 == stored.depth
+
+
+def test_answers_do_not_wait_for_a_long_run_of_commits(service, client, monkeypatch):
+    """LI3, GC6: who is alone has a force with each of his puts, and hears of the first while the others are made."""
+    one = client()
+    handle = one.conversation()
+    now_ns = count(1, GATHER_NS // 2)
+    monkeypatch.setattr(service, "monotonic_ns", lambda: next(now_ns))
+    sent = links_of(service)
+    one.say(*(put(number, handle, PERSISTENT) for number in range(1, 7)))
+    turn(service)
+    assert ([1, 2, 3, 4, 5, 6], 2) == (one.numbers(), len(sent))

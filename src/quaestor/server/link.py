@@ -4,7 +4,8 @@ Rules
   LI1 Bytes become frames; a frame goes to its conversation. What is no frame ends the link with one line (protocol W8).
   LI2 Nothing but HELLO is looked at before the client has proved who it is.
   LI3 The answer to a request that came alone is sent at once: its client works on while others are served. Answers to
-      requests that came together, and to commits of several conversations, gather and are sent once per turn. A client
+      requests that came together, and to commits of several conversations, gather and are sent once per turn, or when
+      others have been carried out for `GATHER_NS`: none waits for a long run of commits behind it. A client
       that does not take them is not read from until it does, nor is anything else of it carried out, and it is cut off
       when it takes none for long. So is one that stops in the middle of a frame. A long answer is not copied again for
       each piece of it that is taken.
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 RECEIVE = 1 << 16
 LONG = 1 << 20
-SHARE_NS = 50_000_000
+SHARE_NS, GATHER_NS = 50_000_000, 2_000_000
 _AGAIN = (BlockingIOError, InterruptedError)
 _unpack_header = HEADER.unpack_from
 _CALL, _HEARTBEAT = int(Op.CALL), int(Op.HEARTBEAT)
@@ -60,6 +61,7 @@ class Link:
         self._need = HEADER_LENGTH
         self._out: list[bytes] = []
         self._out_bytes, self.held = 0, False
+        self._gathers_until_ns = 0
         self._output_max = service.limits.output_bytes
         self._talks = service.talking.append
         self._unsent: bytes | memoryview = b""
@@ -152,13 +154,21 @@ class Link:
 
     def share_ends(self) -> int:
         """When what this client has sent ahead makes room for others, if carried out from now on (SV1)."""
-        return self.service.monotonic_ns() + SHARE_NS
+        now_ns = self.service.monotonic_ns()
+        self._gathers_until_ns = now_ns + GATHER_NS
+        return now_ns + SHARE_NS
 
     def had_share(self, until_ns: int) -> None:
-        """Go on in the next turn if the time is over."""
-        if not self.held and self.service.monotonic_ns() > until_ns:
+        """Go on in the next turn if the time is over; answers that have waited for a while are sent (LI3)."""
+        if self.held:
+            return
+        now_ns = self.service.monotonic_ns()
+        if now_ns > until_ns:
             self.held = True
             self._talks(self)
+        elif now_ns > self._gathers_until_ns:
+            self._gathers_until_ns = now_ns + GATHER_NS
+            self.flush()
 
     def _frame(self, op: int, conversation: int, number: int, payload: bytes) -> None:
         """A frame that belongs to no conversation."""
