@@ -2,12 +2,12 @@
 
     python bench/engine_bench.py [GROUP ...] [--rounds N] [--directory DIR] [--depth N] [--both] [--awake]
 
-Groups: commit, batch, volatile, threads, accounting, correl, memory, restart, layers (all by default) and deep. 1 KB
-messages; everybody in turns in the same run, compared round by round, medians. Peers that are not installed (lmdb,
-huey, persist-queue) are left out and named. Each line ends with the promise and whether it holds. With `--both` each
-group is run twice, as plain Python and as `make compile` built it, one after the other. With `--awake` the queue
-manager keeps processors from halting while it commits, which the disk and the peers of the same run have the good of
-too.
+Groups: commit, batch, volatile, threads, accounting, correl, memory, restart, layers (all by default), deep and
+emptied. 1 KB messages; everybody in turns in the same run, compared round by round, medians. Peers that are not
+installed (lmdb, huey, persist-queue) are left out and named. Each line ends with the promise and whether it holds. With
+`--both` each group is run twice, as plain Python and as `make compile` built it, one after the other. With `--awake`
+the queue manager keeps processors from halting while it commits, which the disk and the peers of the same run have the
+good of too.
 """
 
 import argparse
@@ -41,6 +41,7 @@ def groups(rounds: int, deep: int) -> dict[str, Callable[[Path], None]]:
         "restart": depth.restart,
         "layers": lambda _: layers.layers(),
         "deep": partial(depth.deep, depth=deep),
+        "emptied": depth.emptied,
     }
 
 
