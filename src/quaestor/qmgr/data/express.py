@@ -9,7 +9,7 @@ Rules
       the application is the only one: then the message is queued while the disk writes, and nobody sees it there
       before the log is forced, because the latch is kept (V13).
 
-Called by message, for applications in this process.  Calls recovery, space.
+Called by message, for applications in this process and the only client of a server (X5).  Calls recovery, space.
 Why: behind a force the processor has to fetch every instruction anew, and this is a third fewer of them (ADR 56).
 """
 
