@@ -48,6 +48,7 @@ QMGR_ORDER = [
     "statistics",
     "scheduler",
     "processors",
+    "one_processor",
     "checker",
     "queue_manager",
 ]

@@ -5,9 +5,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from engine import contestants
 from engine.contestants import BODY, AtOnce, Contestant, Disk, Lmdb, Quaestor, Singly, Sqlite, contest
 from engine.table import Rounds, ahead, every_round, medians, share, show, verdict
 from quaestor.embedded import Operator, operate
@@ -20,7 +22,7 @@ FIRST = 5
 COMPILED = bool(log_manager.__file__ and log_manager.__file__.endswith(".so"))
 """Whether this is the build of `make compile`, which is measured against LMDB too."""
 
-SINGLE = "quaestor, one thread"
+SINGLE, ONE_PROCESSOR = "quaestor, one thread", "quaestor, on one processor"
 TRACES = ("TRACE(ACCTG) CLASS(3)", "TRACE(STAT) CLASS(1)")
 
 
@@ -123,15 +125,25 @@ def not_persistent(directory: Path, rounds: int, count: int = 10_000) -> None:
 
 
 def eight_threads(directory: Path, rounds: int, each: int = 75) -> None:
-    """Eight threads, each putting and getting persistently, every call its own commit."""
-    with contest(directory) as there:
-        turns = [(SINGLE, partial(pairs, there[0], each * 4), each * 8)]
-        for one in there:
+    """Eight threads, each putting and getting persistently, every call its own commit.
+
+    The queue manager twice: as it comes, and with threads that share a processor while they commit together (ADR 58).
+    """
+    with contest(directory) as everybody, closing(on_one_processor(directory)) as ours:
+        turns = [(SINGLE, partial(pairs, everybody[0], each * 4), each * 8)]
+        for one in (*everybody, ours):
             its = [one.for_thread() for _ in range(THREADS)]
             turns.append((one.name, partial(together, its, each), each * 2 * THREADS))
         rates = every_round([turns], rounds * 2)
-    over_one = ("8 threads over one", share(rates, "quaestor", SINGLE), "at least 2")
-    show("8 threads, put and get: commits", rates, ahead(rates, besides=[SINGLE]), over_one)
+    ways = {"": "quaestor", " on one processor": ONE_PROCESSOR}
+    over_one = [(f"8 threads{how} over one", share(rates, name, SINGLE), "at least 2") for how, name in ways.items()]
+    show("8 threads, put and get: commits", rates, ahead(rates, besides=[SINGLE, ONE_PROCESSOR]), *over_one)
+
+
+def on_one_processor(directory: Path) -> Quaestor:
+    made = Quaestor(directory / "one-processor", settings=replace(contestants.SETTINGS, one_processor=True))
+    made.name = ONE_PROCESSOR
+    return made
 
 
 def together(ways: Sequence[Contestant], each: int) -> None:

@@ -29,6 +29,7 @@ from quaestor.qmgr.connection import Connection, ConnectionManager
 from quaestor.qmgr.data.engine import Engine, EngineSettings
 from quaestor.qmgr.message import MessageManager
 from quaestor.qmgr.message.needs import SharedQueues
+from quaestor.qmgr.one_processor import OneProcessor
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.processors import Processors
 from quaestor.qmgr.recovery import RecoveryManager, Restart
@@ -158,8 +159,11 @@ class QueueManager:
         self.copies = Copies(self.commands, self.messages.catalogue, self.command_parts, self.operator_log.say)
         awake = self.engine.settings.awake
         self.processors = Processors(lambda: log.hardened, self.operator_log.say, awake=awake)
+        self.one_processor = OneProcessor(self.operator_log.say, asked=self.engine.settings.one_processor)
+        if self.one_processor.asked:
+            log.on_wait = self.one_processor.join
         managers: list[HasTasks] = [log, buffers, recovery, data, self.messages, self.connections, self.statistics]
-        managers += [self.processors, self.commands]
+        managers += [self.processors, self.one_processor, self.commands]
         if self.shared is not None:
             managers += [self.shared, self.copies]
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
@@ -204,6 +208,7 @@ class QueueManager:
         """End connections and write everything (QM4); after a failure nothing is written."""
         self.scheduler.stop()
         self.processors.rest()
+        self.one_processor.rest()
         if self.connections.failure is None:
             self.connections.stop()
             with self.engine.recovery.latch:

@@ -60,6 +60,9 @@ class EngineSettings:
     awake: bool = False
     """Whether processors are kept from halting while the log is forced; every one of them is busy then."""
 
+    one_processor: bool = False
+    """Whether threads that commit together share a processor; what they start meanwhile stays on it (OC5)."""
+
     def __post_init__(self) -> None:
         if self.log_space not in LOGS:
             raise MQError(Reason.OPTIONS_ERROR, log_space=self.log_space, one_of=", ".join(LOGS))

@@ -5,6 +5,7 @@ The rules (J2, J3, J5, J7, J8, J10, J11, J17) are the package's.
 
 import mmap as memory
 from _thread import allocate_lock
+from collections.abc import Callable
 
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import Abend
@@ -46,6 +47,7 @@ class LogWriter:
         self._started_ns = self._started_upto = 0
         self._announcement: Announcement | None = None
         self._failed: BaseException | None = None
+        self.on_wait: Callable[[], None] | None = None  # who waits for another's force says so first
         self._soon = self._soon_ns = 0  # up to where the disk has begun to write, and since when (J17)
         self.base = self.end = self.written = self._sent = self._synced = self.hardened = FIRST_RBA
 
@@ -64,6 +66,8 @@ class LogWriter:
             if waiter is None:
                 self._lead(rba, since_ns)
             else:
+                if self.on_wait is not None:
+                    self.on_wait()
                 waiter.gate.acquire()
                 if waiter.leads:
                     self._lead(rba, since_ns)
