@@ -109,24 +109,30 @@ class BufferPool(Buffers):
     ) -> None:
         """`started` for as many pages as there are RBAs; the rest of each change is the body of its message (B8).
 
-        Where the pool is not near a limit (B5), pages that are not changed yet are begun in one step each.
+        As many pages as can be, before somebody has to write (B5), are begun in one step each; the next one has some
+        written.
         """
         frames, changed, stealable, born = page_set.frames, self._changed, self._stealable, self.checkpoint
-        most, fresh, again = len(rbas), 0, 0
-        calm = len(changed) + most <= self.start_at and self.stealable - most > self.few and not self._writing
+        fresh, again, left = 0, 0, self._before_writing()
         for rba, page, head, content in zip(rbas, pages, heads, contents, strict=False):
             frame: Frame | None = frames.get(page)
-            if frame is None and calm and self._resident < self.buffers:
+            if frame is None and left > 0:
                 fresh += 1
-                self._resident += 1
+                left -= 1
+                if self._resident < self.buffers:
+                    self._resident += 1
+                else:
+                    self._steal()
                 frames[page] = frame = Frame(page_set, page, None, redo, head, content[0], content, rba, born)
                 changed[frame] = None
                 continue
-            if frame is None or (not frame.changed and (frame.in_use or not calm)):
+            if frame is None or (not frame.changed and (frame.in_use or left <= 0)):
                 self.started(page_set, page, redo, head, rba, content[0], content)
+                left = self._before_writing()
                 continue
             again += 1
             if not frame.changed:
+                left -= 1
                 del stealable[frame]
                 changed[frame] = None
                 frame.changed = True
@@ -145,8 +151,8 @@ class BufferPool(Buffers):
         self.stats.set_writes += fresh + again
         self.stats.steals += fresh
         self._note_stealable()
-        if self._writing:
-            self._write_if_behind()
+        if len(changed) > self.start_at:
+            self._start_writing()
 
     def started_volatile(self, page_set: PageSet, page: int, content: object, rba: int) -> None:
         """A page of non-persistent messages: got, given its contents, set to be written, released in one step (B7).

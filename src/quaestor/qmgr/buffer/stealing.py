@@ -130,14 +130,18 @@ class Buffers(PageWriter):
         else:
             if not self._stealable:
                 self._short_on_storage()
-            victim, _ = self._stealable.popitem(last=False)
-            if victim.in_use or victim.changed:
-                raise Abend("B3", "a page that is changed or in use would be stolen", page=victim.page)
-            del victim.page_set.frames[victim.page]
-            data = victim.spare()
+            data = self._steal().spare()
         frame = Frame(page_set, page, data)
         page_set.frames[page] = frame
         return frame
+
+    def _steal(self) -> Frame:
+        """The stealable buffer that was used longest ago, without its page (B3)."""
+        victim, _ = self._stealable.popitem(last=False)
+        if victim.in_use or victim.changed:
+            raise Abend("B3", "a page that is changed or in use would be stolen", page=victim.page)
+        del victim.page_set.frames[victim.page]
+        return victim
 
     def _drop(self, frame: Frame) -> None:
         del frame.page_set.frames[frame.page]
@@ -209,6 +213,10 @@ class Buffers(PageWriter):
         step = len(changed) if self.images_left(len(changed)) == len(changed) else STEP_PAGES
         for at in range(0, len(changed), step or 1):
             self.write(self.writable(changed[at : at + step], step))
+
+    def _before_writing(self) -> int:
+        """So many more pages can be changed before whoever changes them has to write (B5)."""
+        return min(self.synchronous_at - len(self._changed), self.stealable - -(-self.buffers // 20))
 
     def _write_if_behind(self) -> None:
         """When the writer has fallen behind, whoever changes pages does a piece of its work (B5)."""

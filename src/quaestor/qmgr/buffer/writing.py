@@ -6,6 +6,7 @@ The rules (B2, B4, B6, B12, B13) are the package's.
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import islice
 from operator import attrgetter
 from typing import Final
 
@@ -62,6 +63,8 @@ class PageWriter:
     def writable(self, frames: Iterable[Frame], pages: int) -> list[Frame]:
         """The first of some changed pages that may be written now, so many at most (B13)."""
         images, chosen = self.images_left(pages), list[Frame]()
+        if images == pages:
+            return list(islice(frames, pages))
         for frame in frames:
             if not (frame.volatile or frame.whole):
                 if not images:
