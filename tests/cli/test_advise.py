@@ -142,6 +142,25 @@ def test_each_display_file_is_of_its_own_queue_manager(tmp_path):
     assert ["QM02"] == [each["queue_manager"] for each in found_in(*given, "--qmgr", "QM02")]
 
 
+def test_settings_of_queue_managers_that_were_not_selected_are_told(dump, tmp_path):
+    """E4, E7: whose output it is stays what it says; what --qmgr leaves out is one line, with records or without."""
+    display, both = tmp_path / "display.txt", tmp_path / "both.toml"
+    display.write_text("CSQJ322I !QM01 DISPLAY LOG report ...\nLOGLOAD     500000\n", encoding="utf-8")
+    both.write_text("[all]\nlogload = 4000000\n[QM02]\nlogload = 500000\n[QM03]\nlogload = 500000\n", encoding="utf-8")
+    said = "settings of QM01 are left out: --qmgr names QM02\n"
+    told = quaestor(dump, "--settings", display, "--qmgr", "QM02", "--severity", "alert")
+    assert (said, False) == (told.stderr, "QM01" in told.stdout)
+    alone = quaestor("--settings", display, "--qmgr", "QM02")
+    assert alone.stderr.startswith(said)
+    assert 2 == alone.exit_code
+    several = quaestor("--settings", display, "--settings", both, "--qmgr", "QM02", "--qmgr", "QM04")
+    assert "settings of QM01, QM03 are left out: --qmgr names QM02, QM04\n" == several.stderr
+    assert "WARNING  QM02 queue manager: LOGLOAD is small" in several.stdout
+    for chosen in ([], ["--qmgr", "QM01"], ["--qmgr", "QM01", "--qmgr", "QM02"]):
+        assert "" == quaestor(dump, "--settings", display, *chosen).stderr
+    assert "" == quaestor(dump, "--settings", f"QM02:{display}", "--qmgr", "QM02").stderr
+
+
 def test_settings_that_meet_no_record_are_told(dump, tmp_path):
     display = tmp_path / "display.txt"
     display.write_text("CSQJ322I !A DISPLAY LOG report ...\nLOGLOAD     500000\n", encoding="utf-8")

@@ -114,6 +114,29 @@ def test_a_load_in_which_nothing_can_be_used_is_exit_code_2(more):
 
 
 @pytest.mark.usefixtures("no_spark", "bad")
+def test_a_dump_of_which_nothing_was_loaded_is_told_each_time():
+    """G2: it is in the ledger for what REJECTS tells of it, and that does not make it known as loaded."""
+    for name in ("page.html", "copy.html"):
+        Path(name).write_bytes(b"<html>no dump</html>" * 100)
+    for names in (["page.html"], ["page.html"], ["copy.html"], ["page.html", "copy.html"]):
+        done = run("lake", "load", "LAKE", *names, "--no-summaries", code=2)
+        assert done.stdout.startswith(f"0 dumps loaded, {len(names)} could not be used: 0 records, ")
+        why = [f"{Path(name).absolute()}: no SMF record in the first 2000 bytes" for name in names]
+        assert [SPARK, *why] == done.stderr.splitlines()
+    told = json.loads(run("lake", "load", "LAKE", "page.html", "a.smf", "--no-summaries", "--json", code=1).stdout)
+    assert (1, [], [str(Path("page.html").absolute())]) == (told["dumps"], told["known"], told["unusable"])
+    run("lake", "load", "LAKE", "page.html", "a.smf", "--no-summaries", code=1)  # a.smf is known: it is loaded
+
+
+@pytest.mark.usefixtures("no_spark", "bad")
+def test_copies_of_a_dump_that_cannot_be_used_are_none_either():
+    for name in ("page.html", "copy.html"):
+        Path(name).write_bytes(b"<html>no dump</html>" * 100)
+    done = run("lake", "load", "LAKE", "page.html", "copy.html", "--no-summaries", code=2)
+    assert done.stdout.startswith("0 dumps loaded, 2 could not be used: 0 records, 0 of them copies, 1 damage;")
+
+
+@pytest.mark.usefixtures("no_spark", "bad")
 def test_an_empty_dump_is_told_each_time(tmp_path):
     """It is no content that could be known already."""
     for _ in range(2):

@@ -220,5 +220,11 @@ def test_a_forecast_is_of_one_of_the_namesakes(namesakes):
     assert found["SYSA"].stdout.partition("\n")[2] != found["SYSB"].stdout.partition("\n")[2]
 
 
+def test_the_system_is_always_in_the_json_of_a_forecast(namesakes, grown):
+    for words in ((namesakes, "--system", "SYSB"), (namesakes, "--system", "SYSA"), (grown,)):
+        told = json.loads(run("forecast", *words, "--json").stdout)
+        assert ("QM1", words[-1] if len(words) > 1 else "SYSA") == (told["queue_manager"], told.get("system"))
+
+
 def test_a_system_needs_a_lake():
     assert "--system needs --from-lake" in run("--system", "SYSA").stderr

@@ -19,7 +19,7 @@ from quaestor.pipeline.errors import LoadError
 from quaestor.pipeline.manifest import as_files
 from quaestor.smf.detection import Framing
 from quaestor.smf.records import SmfRecord, read_dump
-from smf.dumps import REAL_DUMPS
+from smf.dumps import REAL_DUMPS, record
 
 DAYS = [[*statistics(n, MONDAY_US + n * HOUR_US), task(n, MONDAY_US + n * HOUR_US)] for n in range(1, 30, 7)]
 RECORDS = [record for day in DAYS for record in day]
@@ -90,6 +90,22 @@ def test_a_known_dump_is_not_read_again_but_its_name_is_remembered(tmp_path):
     assert (0, [second, first], 0) == (again.dumps, again.known, again.records)
     [known] = lake.snapshot().digests().values()
     assert (first, second) == known.names
+
+
+def test_of_a_known_dump_that_cannot_be_used_only_the_name_is_new(tmp_path):
+    """G2, G4: it is told again and not rejected again; one without records of ours is a dump for all that."""
+    names = [str(tmp_path / name) for name in ("text", "copy", "others")]
+    for name in names[:2]:
+        Path(name).write_text("no SMF at all " * 100)
+    other = Path(dump(names[2], [record(record_type=30, body=b"\0" * 60)] * 3)).read_bytes()
+    Path(names[2]).write_bytes(other[:-10])  # one damage and no record of MQ
+    lake, [first, again] = load_raw(tmp_path / "lake", [names[0], names[2]], names)
+    [(text, why)] = first.unusable
+    assert (names[0], 2, [], []) == (text, first.damages, first.known, first.unusable_known)
+    assert (0, [], [names[2]], 0) == (again.dumps, again.unusable, again.known, again.damages)
+    assert [(names[0], why), (names[1], why)] == again.unusable_known
+    assert 2 == len(raw_tables(lake)["REJECTS"])
+    assert sorted(names) == sorted(name for each in lake.snapshot().digests().values() for name in each.names)
 
 
 @st.composite

@@ -1,16 +1,18 @@
-"""Dates of the certificate that a server shows (VD1-VD3)."""
+"""Dates of the certificate that a server shows (VD1-VD4)."""
 
-from dataclasses import replace
+import io
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from quaestor.clock import FakeClock, SystemClock
-from quaestor.server import certificates
+from quaestor.server import certificates, process, validity
 from quaestor.server.home import Configuration, Home
-from quaestor.server.validity import doubt, valid
+from quaestor.server.validity import Watch, doubt, valid
 
-DAY_US = 86_400_000_000
+HOUR_US = 3_600_000_000
+DAY_US = 24 * HOUR_US
 NOW_US = SystemClock().now_us()
 NOW = datetime.fromtimestamp(NOW_US / 1_000_000, UTC)
 
@@ -51,6 +53,74 @@ def test_a_server_starts_and_says_what_is_wrong_with_its_certificate(server, why
     assert "QSV001I" in server.log()
 
 
+@pytest.mark.parametrize("home", [(90, 0)], indirect=True)
+def test_a_server_that_runs_says_once_that_its_certificate_expires_and_once_that_it_has(home, monkeypatch):
+    """VD4: good for 90 days, looked at for 100; a file that takes its place meanwhile is for the next start."""
+    clock, out = FakeClock(NOW_US + HOUR_US), io.StringIO()
+    monkeypatch.setattr(process, "SystemClock", lambda: clock)
+    server = process.Server(home, out)
+    told = []
+    try:
+        made(home.directory, 3650)
+        for _ in range(100):
+            clock.advance(days=1)
+            server.service.turn([])
+            told.append(out.getvalue().count("QSV007W"))
+    finally:
+        server.service._close()
+        server._stop()
+    assert [0] * 59 + [1] * 30 + [2] * 11 == told
+    soon, late = (line for line in out.getvalue().splitlines() if "QSV007W" in line)
+    assert "why='it expires on " in soon
+    assert "why='it expired on " in late
+
+
+@dataclass
+class ClockSetBack(FakeClock):
+    """One whose time of day is behind the time that has passed."""
+
+    back_us: int = 0
+
+    def now_us(self):
+        return self.us - self.back_us
+
+
+def test_a_certificate_is_looked_at_four_times_a_day(tmp_path, monkeypatch):
+    """VD4: however often the server asks."""
+    looks, clock = [], FakeClock(NOW_US)
+    monkeypatch.setattr(validity, "doubt", lambda _, now: looks.append(now) or "")
+    watch = Watch(made(tmp_path, 90).read_bytes(), clock, pytest.fail)
+    for _ in range(24 * 60):
+        watch.look()
+        clock.advance(minutes=1)
+    assert [NOW + timedelta(hours=each) for each in (0, 6, 12, 18)] == looks
+
+
+def test_each_doubt_is_told_once(tmp_path):
+    """VD4: not again where the clock is set back and comes to the same time once more."""
+    clock, told = ClockSetBack(NOW_US - HOUR_US), []
+    watch = Watch(made(tmp_path, 90).read_bytes(), clock, lambda why: told.append(why[:14]))
+    every = ["it is not vali", "it expires on ", "it expired on "]
+    for days, expected in ((0, 1), (1, 1), (60, 2), (1, 2), (30, 3), (1, 3)):
+        clock.advance(days=days)
+        watch.look()
+        assert every[:expected] == told
+    clock.back_us = 20 * DAY_US
+    for _ in range(30):
+        clock.advance(days=1)
+        watch.look()
+    assert every == told
+
+
+def test_dates_that_cannot_be_read_are_told_once():
+    clock, told = FakeClock(NOW_US), []
+    watch = Watch(b"", clock, told.append)
+    for _ in range(3):
+        watch.look()
+        clock.advance(days=1)
+    assert ["its dates cannot be read"] == told
+
+
 def test_the_dates_are_those_that_were_written(tmp_path):
     """VD3: five minutes are given to clocks that are behind."""
     begins, ends = valid(made(tmp_path, 90).read_bytes())
@@ -69,7 +139,7 @@ def test_the_dates_are_those_that_were_written(tmp_path):
     ],
 )
 def test_what_is_said_when(tmp_path, later, why):
-    said = doubt(made(tmp_path, 90), NOW + later)
+    said = doubt(made(tmp_path, 90).read_bytes(), NOW + later)
     assert said.startswith(why)
     assert bool(why) == bool(said)
 
@@ -80,7 +150,7 @@ def test_a_chain_is_good_while_all_of_it_is(tmp_path):
     chain = tmp_path / "chain.pem"
     chain.write_bytes(b"subject=QM1\n" + long.read_bytes() + short.read_bytes())
     assert valid(chain.read_bytes()) == (valid(long.read_bytes())[0], valid(short.read_bytes())[1])
-    assert doubt(chain, NOW).startswith("it expires on ")
+    assert doubt(chain.read_bytes(), NOW).startswith("it expires on ")
 
 
 @pytest.mark.parametrize(("days", "year"), [(1, 1951), (1, 1999), (1, 2049), (1, 2051)])
@@ -94,18 +164,15 @@ def test_years_of_two_digits_and_of_four(tmp_path, days, year):
 @pytest.mark.parametrize(
     "text", [b"", b"-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n", b"-----BEGIN CERTIFICATE-----\nMA"]
 )
-def test_dates_that_cannot_be_read_are_said(tmp_path, text):
+def test_dates_that_cannot_be_read_are_said(text):
     """VD3."""
-    file = tmp_path / "server.pem"
-    file.write_bytes(text)
-    assert "its dates cannot be read" == doubt(file, NOW)
+    assert "its dates cannot be read" == doubt(text, NOW)
 
 
 def test_a_certificate_that_is_cut_anywhere_stops_nobody(tmp_path):
     """VD3: whatever is left of one, there is an answer."""
     whole = made(tmp_path, 90).read_bytes()
     body = b"".join(whole.splitlines()[1:-1])
-    cut = tmp_path / "cut.pem"
     for length in range(0, len(body), 4):
-        cut.write_bytes(b"-----BEGIN CERTIFICATE-----\n" + body[:length] + b"\n-----END CERTIFICATE-----\n")
+        cut = b"-----BEGIN CERTIFICATE-----\n" + body[:length] + b"\n-----END CERTIFICATE-----\n"
         assert doubt(cut, NOW) in {"", "its dates cannot be read"}

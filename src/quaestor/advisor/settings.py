@@ -13,6 +13,8 @@ Rules
       does: ours bear QSTR unless they are told otherwise, and nothing else in a record tells the two apart.
   E6  Structures are the group's: what one member says of a structure holds for the members that do not say otherwise,
       before what holds for all. Who is a member of what, records say.
+  E7  Where only some queue managers are looked at, settings of the others are left out, those of structures too. Who
+      gives them is told: rules on definitions would be silent for no reason that is seen.
 
     [all]
     logload = 4000000
@@ -79,7 +81,7 @@ class Settings:
         return sorted({manager for manager, *_ in self.values} - {ALL})
 
     def only(self, managers: Collection[str]) -> "Settings":
-        """What holds for these queue managers; for all of them when none is named."""
+        """What holds for these queue managers; for all of them when none is named (E7)."""
         if not managers:
             return self
         return Settings({key: value for key, value in self.values.items() if key[0] in (ALL, *managers)})

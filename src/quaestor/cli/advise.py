@@ -57,7 +57,8 @@ def advise_group() -> None:
               help="Settings: TOML, or the output of DISPLAY commands, which is of the queue manager that it names or"
               " that stands before the file. May be given several times.")  # fmt: skip
 @click.option("--cutoffs", "cutoff_file", type=click.Path(exists=True, dir_okay=False), help="Cut-offs of rules, TOML.")
-@click.option("--qmgr", "managers", multiple=True, help="Only this queue manager; may be given several times.")
+@click.option("--qmgr", "managers", multiple=True,
+              help="Only this queue manager, settings included; may be given several times.")  # fmt: skip
 @click.option("--from", "begin", type=click.DateTime(_TIMES),
               help="From this local time on; an interval lies where its middle does.")  # fmt: skip
 @click.option("--to", "end", type=click.DateTime(_TIMES), help="Up to this local time.")

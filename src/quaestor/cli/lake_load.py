@@ -74,7 +74,8 @@ def load_command(
     """Load SMF dumps into the lake LAKE, which is made when there is none; a folder stands for the files in it.
 
     Dumps loaded before are left out, records loaded before as well. Damage is told and kept in the table REJECTS. A
-    dump that is missing, empty or cannot be read is told at once, and the others are loaded.
+    dump that is missing, empty or cannot be read is told at once, and the others are loaded. One of which nothing can
+    be used is told each time.
     Exit code 0: loaded, 1: loaded, but there was damage or a dump that could not be used, 2: nothing was loaded.
 
     \b
@@ -247,21 +248,22 @@ def _progress(total: int | None) -> Iterator[_Teller]:
 def _told(report: "LoadReport", as_json: bool, said: Sequence[str] = ()) -> int:
     """Say what a load did; the exit code (E1). What was `said` before it are the dumps that it was not given."""
     told = report.ingest
-    damage = DamageReport(dumps=told.dumps + len(told.known) + len(told.unread))
+    unusable = [*told.unusable, *told.unusable_known, *told.unread]
+    damage = DamageReport(dumps=told.dumps + len(told.known) + len(told.unusable_known) + len(told.unread))
     for path, each in told.first_damages:
         damage.damaged(path, each)
-    for path, reason in (*told.unusable, *told.unread):
+    for path, reason in unusable:
         damage.cannot_use(path, reason)
     damage.damages = max(damage.damages, told.damages - len(told.unusable))
-    bad = [*said, *(path for path, _ in (*told.unread, *told.unusable))]
+    bad = [*said, *(path for path, _ in unusable)]
     code = max(damage.close(), 1 if bad else 0)
     if as_json:
         click.echo(json.dumps(_plain(report, bad)))
     else:
-        unusable = f", {len(bad):,} could not be used" if bad else ""
+        not_used = f", {len(bad):,} could not be used" if bad else ""
         known = f", {len(told.known)} known already" if told.known else ""
         click.echo(
-            f"{several(told.dumps - len(told.unusable), 'dump')} loaded{unusable}{known}:"
+            f"{several(told.dumps - len(told.unusable), 'dump')} loaded{not_used}{known}:"
             f" {several(told.records, 'record')}, {told.copies:,} of them copies, {several(told.damages, 'damage')};"
             f" {several(len(told.days), 'day')} touched, {several(len(report.summaries), 'summary table')} computed"
         )

@@ -64,8 +64,8 @@ def forecast_command(
     if not found:
         raise Refused(f"{lake}: {chosen.told}: {next(iter(refused.values()), 'nothing was counted')}")
     if as_json:
-        made = [_plain(each) for each in found]
-        click.echo(json.dumps({"queue_manager": chosen.name, "outlooks": made, "refused": refused}, indent=1))
+        whose = {"queue_manager": chosen.name, "system": chosen.system}
+        click.echo(json.dumps({**whose, "outlooks": [_plain(each) for each in found], "refused": refused}, indent=1))
         return
     days = {day for daily in figures.values() for day in daily}
     click.echo(f"{chosen.told}: learnt from {len(days)} days, {min(days)} to {max(days)}")

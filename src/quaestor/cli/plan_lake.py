@@ -24,9 +24,10 @@ TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H", "%Y-%m-%
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The queue manager that is meant: its name, how people are told of it, and the tables in which it is alone."""
+    """The queue manager that is meant: name, system, how people are told of it, and tables in which it is alone."""
 
     name: str
+    system: str
     told: str
     tables: Callable[[str], Any]
 
@@ -115,7 +116,8 @@ def chosen_manager(tables: Callable[[str], Any], named: str | None, system: str 
         raise click.UsageError(f"{lake}: {several}; there are {', '.join(systems)}")
     (name,), (where,) = names, systems
     namesakes = len([each for each, _ in known if each == name]) > 1
-    return Chosen(name, f"{name} on {where}" if namesakes else name, without_namesakes(tables, name, where))
+    told = f"{name} on {where}" if namesakes else name
+    return Chosen(name, where, told, without_namesakes(tables, name, where))
 
 
 def _nobody(known: list[tuple[str, str]], named: str | None, system: str | None) -> str:

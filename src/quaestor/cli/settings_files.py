@@ -1,4 +1,4 @@
-"""Files of settings on the command line: `display.txt`, or `QM01:display.txt` to say whose they are (settings, E4).
+"""Files of settings on the command line: `display.txt`, or `QM01:display.txt` to say whose they are (settings, E4, E7).
 
 Called by advise.  Calls the advisor's settings.
 """
@@ -39,14 +39,19 @@ def text_of(path: str) -> str:
 
 
 def settings_of(files: Iterable[tuple[str | None, str]], managers: Collection[str]) -> "Settings":
-    """The settings of all files that are about these queue managers; a later file over an earlier."""
+    """The settings of all files that are about these queue managers, a later file over an earlier; others are told."""
     from quaestor.advisor.settings import ALL, SettingsError, merged, read
 
     unnamed = next(iter(managers)) if len(managers) == 1 else ALL
     try:
-        return merged(read(text_of(path), path, unnamed, owner) for owner, path in files).only(managers)
+        given = merged(read(text_of(path), path, unnamed, owner) for owner, path in files)
     except SettingsError as error:
         raise Refused(str(error)) from None
+    chosen = given.only(managers)
+    left_out = sorted(set(given.queue_managers()) - set(chosen.queue_managers()))
+    if left_out:  # E7
+        click.echo(f"settings of {', '.join(left_out)} are left out: --qmgr names {', '.join(managers)}", err=True)
+    return chosen
 
 
 def tell_strangers(settings: "Settings", known: Collection[str]) -> None:

@@ -3,7 +3,8 @@
 Rules
   G1  Large dumps are cut at proven record boundaries, small ones are put together, so that tasks are of like size
       whatever the dumps are. Cuts are by bytes: a hot queue manager is spread like any other.
-  G2  A dump whose content is in the ledger is not read again; only the name it came under is remembered.
+  G2  A dump whose content is in the ledger is not read again; only the name it came under is remembered. One of which
+      nothing can be used is in the ledger too, and not known as loaded: it is told each time, and rejected once.
   G3  A piece that did not land on the next one's beginning is read again together with it.
   G4  Damage goes to REJECTS, the rest is loaded. A dump with no record at all is one damage.
   G5  Nothing is alive before the change is committed.
@@ -31,7 +32,7 @@ from quaestor.pipeline.duplicates import remove_copies
 from quaestor.pipeline.errors import LoadError
 from quaestor.pipeline.identity import CHUNK, chunk_digests, dump_digest
 from quaestor.pipeline.lake import Change
-from quaestor.pipeline.loading import Order, OrderReport, Piece, PieceReport, load_order
+from quaestor.pipeline.loading import Order, OrderReport, Piece, PieceReport, load_order, why_unusable
 from quaestor.pipeline.manifest import RAW, LoadedDump
 from quaestor.pipeline.place import open_dump, readable_size
 from quaestor.smf.blocks import Damage
@@ -56,6 +57,7 @@ class IngestReport:
     damages: int = 0
     first_damages: list[tuple[str, Damage]] = field(default_factory=list)
     unusable: list[tuple[str, str]] = field(default_factory=list)
+    unusable_known: list[tuple[str, str]] = field(default_factory=list)  # G2
     unread: list[tuple[str, str]] = field(default_factory=list)  # G8
     days: set[date] = field(default_factory=set)
     rows: dict[str, int] = field(default_factory=dict)
@@ -79,13 +81,13 @@ def ingest(
     answers = _read(spark, change, fresh, report, progress)
     report.dumps = len(fresh)
     _refuse_lost_dumps(change, fresh)
-    if not fresh and not report.known:
+    if not fresh and not report.known and not report.unusable_known:
         _refuse_nothing_but_unread(report)
     files = [file for answer in answers for file in answer.files]
     place = change.lake.place
     files, between = remove_copies(spark, place, files)
     change.added += files
-    _tell(report, answers, between)
+    _tell(report, answers, between, fresh)
     for file in files:
         report.rows[file.table] = report.rows.get(file.table, 0) + file.rows
     report.days = {file.day for file in files if file.kind == RAW and file.day is not None}
@@ -106,7 +108,7 @@ def _fresh(
     renamed: dict[str, set[str]] = {}
     for name, digest in _digests(spark, sizes, report).items():
         if digest in ledger:
-            report.known.append(name)
+            _tell_known(report, name, ledger[digest])
             renamed.setdefault(digest, set()).add(name)
         elif digest in fresh:
             report.known.append(name)
@@ -120,6 +122,15 @@ def _fresh(
             together = tuple(sorted({*old.names, *more}))
             change.dumps.append(LoadedDump(old.digest, together, old.bytes, old.records, old.damages, old.loaded_by))
     return fresh
+
+
+def _tell_known(report: IngestReport, name: str, dump: LoadedDump) -> None:
+    """A dump of the ledger was loaded, or else nothing of it can be used: then one damage is all it has (G2, G4)."""
+    why = why_unusable(name) if not dump.records and dump.damages == 1 else ""
+    if why:
+        report.unusable_known.append((name, why))
+    else:
+        report.known.append(name)
 
 
 def _refuse_lost_dumps(change: Change, fresh: Collection[str]) -> None:
@@ -340,7 +351,9 @@ def _pieces(answers: Iterable[OrderReport]) -> list[PieceReport]:
     return [piece for answer in answers for piece in answer.pieces]
 
 
-def _tell(report: IngestReport, answers: list[OrderReport], between: int) -> None:
+def _tell(
+    report: IngestReport, answers: list[OrderReport], between: int, fresh: Mapping[str, tuple[int, list[str]]]
+) -> None:
     report.copies += between
     for each in sorted(_pieces(answers), key=lambda each: (each.piece.path, each.piece.start)):
         report.bytes += each.bytes
@@ -350,6 +363,9 @@ def _tell(report: IngestReport, answers: list[OrderReport], between: int) -> Non
         report.first_damages += [(each.piece.path, damage) for damage in each.first_damages if not each.unusable]
         if each.unusable:
             report.unusable.append((each.piece.path, each.unusable))
+            for name in fresh[each.piece.dump][1][1:]:  # the same under other names (G2)
+                report.known.remove(name)
+                report.unusable_known.append((name, each.unusable))
 
 
 def _ledger(change: Change, fresh: dict[str, tuple[int, list[str]]], answers: list[OrderReport]) -> None:

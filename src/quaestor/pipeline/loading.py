@@ -111,6 +111,18 @@ def load_order(order: Order) -> OrderReport:
     return OrderReport(order, loader.close(), reports)
 
 
+def why_unusable(path: str) -> str:
+    """Why nothing of a dump can be a record; empty when something can."""
+    try:
+        with open_dump(path) as stream:
+            next(DumpReader(stream, window=WINDOW).blocks(), None)
+    except UnusableDumpError as error:
+        return str(error)
+    except OSError as error:
+        return reason_of(error)
+    return ""
+
+
 class _Loader:
     """Turns blocks into files, part after part (O4)."""
 

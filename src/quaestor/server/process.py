@@ -18,7 +18,7 @@ import os
 import resource
 import signal
 from collections.abc import Callable
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -38,7 +38,7 @@ from quaestor.server.journal import Journal
 from quaestor.server.listeners import ListenError, listen_local, listen_tcp
 from quaestor.server.service import Service
 from quaestor.server.users import Users
-from quaestor.server.validity import doubt
+from quaestor.server.validity import Watch
 from quaestor.storage.real_disk import RealDisk
 
 
@@ -110,16 +110,17 @@ class Server:
             home.address.write_text(self.address + "\n", encoding="utf-8")
             self.journal.tell("QSV002I", address=self.address, tls=tls is not None)
             if tls is not None:
-                self._look_at(tls.certificate)
+                self._watch(tls.certificate)
         self.service.arrivals.listen(listen_local(home.socket))
         self.journal.tell("QSV002I", socket=str(home.socket))
         self.journal.tell("QSV001I", qmgr=configuration.name, pid=os.getpid())
 
-    def _look_at(self, certificate: Path) -> None:
-        """One warning if its dates are not what clients want (VD1)."""
-        why = doubt(certificate, datetime.fromtimestamp(self._clock.now_us() / 1_000_000, UTC))
-        if why:
-            self.journal.tell("QSV007W", certificate=str(certificate), why=why)
+    def _watch(self, certificate: Path) -> None:
+        """A warning when its dates are not what clients want, now or as time goes on (VD1, VD4)."""
+        tell = partial(self.journal.tell, "QSV007W", certificate=str(certificate))
+        watch = Watch(certificate.read_bytes(), self._clock, lambda why: tell(why=why))
+        watch.look()
+        self.service.at_sweeps.append(watch.look)
 
     def _handle_signals(self) -> None:
         """SIGTERM and SIGINT (PR2)."""

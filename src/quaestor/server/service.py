@@ -12,6 +12,8 @@ Rules
       out everybody at once.
   SV6 When the engine fails nothing is answered any more: every link ends, and so does the service. Commits in flight
       have then committed or not, as restart will find.
+  SV10 What is to be looked at now and then (`at_sweeps`) is looked at by this thread, in the sweep of each second. Each
+      look knows itself when it is time.
 
 What other threads ask for is in `asked` (SV3), who is cut off in `overdue` (SV4), who comes in `arrivals` (SV7-SV9).
 Why a loop of our own: turns are what group commit needs (ADR 50), and asyncio's cost per event is as large as a put.
@@ -51,7 +53,7 @@ GATHER = 8
 
 
 class Service:
-    """Serves the clients of one queue manager (SV1-SV6)."""
+    """Serves the clients of one queue manager (SV1-SV6, SV10)."""
 
     def __init__(
         self,
@@ -89,6 +91,7 @@ class Service:
         self.now = self._time()
         self._sweep_s = min(SWEEP_S, self.limits.heartbeat_s / 4)
         self._next_sweep = self.now + self._sweep_s
+        self.at_sweeps: list[Callable[[], None]] = []
         self.turns = 0
 
     def _time(self) -> float:
@@ -247,7 +250,7 @@ class Service:
         )
 
     def _sweep(self) -> None:
-        """Look the links over (SV4)."""
+        """Look the links over (SV4), and what else there is to look at (SV10)."""
         self._next_sweep = self.now + self._sweep_s
         self.commits.others.clear()
         self.arrivals.look_over()
@@ -255,6 +258,8 @@ class Service:
             why = why_cut_off(link, self.limits, self.now)
             if why:
                 link.end(why)
+        for look in self.at_sweeps:
+            look()
         if self._quiesce_until:
             self._go_on_quiescing()
 

@@ -6,26 +6,50 @@ Rules
   VD2 A chain is good while all of its certificates are.
   VD3 The dates are read out of the certificates themselves: Python's ssl tells those of a peer alone, and a server
       runs without `cryptography`. Dates that cannot be read are no reason not to start, and are said.
+  VD4 Time goes on while a server runs: four times a day the dates are looked at again, and each doubt is told once.
+      They are those of the chain that is shown, whatever its file holds by then: that is used from the next start on.
 
-Called by process.  Calls nothing.
+Called by process, and for it by the service's sweeps.  Calls the clock.
 """
 
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+
+from quaestor.clock import Clock
 
 SOON = timedelta(days=30)  # VD1
+LOOK_NS = 6 * 3600 * 1_000_000_000  # VD4
 _BLOCK = re.compile(rb"-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----(.*?)-----END ", re.DOTALL)
 _CONTEXT_0, _UTC_TIME = 0xA0, 0x17
 _CENTURY_TURNS = 50  # RFC 5280: a year of two digits is between 1950 and 2049
 
 
-def doubt(file: Path, now: datetime) -> str:
+class Watch:
+    """The chain that a server shows, looked at from time to time; `tell` hears each doubt once (VD4)."""
+
+    def __init__(self, chain: bytes, clock: Clock, tell: Callable[[str], None]) -> None:
+        self._chain, self._clock, self._tell = chain, clock, tell
+        self._told: set[str] = set()
+        self._next_ns = clock.monotonic_ns()
+
+    def look(self) -> None:
+        """Tell what is new to tell, if it is time for a look."""
+        now_ns = self._clock.monotonic_ns()
+        if now_ns < self._next_ns:
+            return
+        self._next_ns = now_ns + LOOK_NS
+        why = doubt(self._chain, datetime.fromtimestamp(self._clock.now_us() / 1_000_000, UTC))
+        if why and why not in self._told:
+            self._told.add(why)
+            self._tell(why)
+
+
+def doubt(chain: bytes, now: datetime) -> str:
     """Why clients do not believe a chain of certificates, or soon will not; empty while they do (VD1)."""
     try:
-        begins, ends = valid(file.read_bytes())
+        begins, ends = valid(chain)
     except ValueError:
         return "its dates cannot be read"  # VD3
     if ends < now:
