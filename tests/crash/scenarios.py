@@ -16,7 +16,7 @@ from quaestor.qmgr.buffer import old_pages
 from quaestor.qmgr.checker import check
 from quaestor.testing import SMALL, FaultyDisk, PowerCut, SmallEngine
 
-TINY = replace(SMALL, log_bytes=64 << 10, buffer_pools={0: 16, 1: 16}, pages=16, logload=200)
+TINY = replace(SMALL, log_bytes=64 << 10, buffer_pools={0: 16, 1: 16}, pages=16, expansion=32, logload=200)
 
 
 def commit(engine, unit):
@@ -275,7 +275,7 @@ def the_log_waits_for_steps(world):
 def expansion(world):
     """More messages than the page set and the buffer pool have pages."""
     world.unit(puts=[message(n) for n in range(30)])
-    world.unit(puts=[message(n) for n in range(30, 330)])
+    world.unit(puts=[message(n) for n in range(30, 150)])
     world.unit(gets=3, puts=[message(400)])
 
 
