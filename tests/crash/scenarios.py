@@ -10,6 +10,7 @@ would leave, and goes on.
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count, product
+from math import ceil
 
 from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.buffer import old_pages
@@ -434,11 +435,14 @@ def found_after(disk, settings=TINY):
     return engine.bodies()
 
 
-def cuts(script, settings=TINY, at_most=150, kind=FaultyDisk, ends=commit):
-    """Every operation, or evenly spread ones where there are very many."""
-    operations = operations_of(script, settings, kind, ends)
-    step = max(1, operations // at_most)
-    return range(0, operations + 1, step)
+def cuts(script, settings=TINY, at_most=None, kind=FaultyDisk, ends=commit):
+    """Every operation, or as many at most, spread evenly."""
+    return spread(operations_of(script, settings, kind, ends) + 1, at_most)
+
+
+def spread(moments, at_most=None):
+    """Moments of which every other one is odd: a write at which power goes has been handed over at even ones alone."""
+    return range(0, moments, 1 if at_most is None else ceil(moments / at_most) | 1)
 
 
 class Film(FaultyDisk):
@@ -491,7 +495,7 @@ def filmed(script, moments, settings, seeds, kind, ends):
     return film.found
 
 
-def prove(script, settings=TINY, at_most=150, seeds=1, kind=FaultyDisk, ends=commit):
+def prove(script, settings=TINY, at_most=None, seeds=1, kind=FaultyDisk, ends=commit):
     """Cut the power everywhere; what was confirmed is there and nothing else."""
     every = cuts(script, settings, at_most, kind, ends)
     for seed, number in product(range(seeds), range(FILMS)):

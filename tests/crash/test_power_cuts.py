@@ -22,6 +22,7 @@ from crash.scenarios import (
     message,
     prove,
     run_until_cut,
+    spread,
 )
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.objects import DefinitionType, LocalQueue, ModelQueue
@@ -98,7 +99,7 @@ def test_a_restart_may_be_cut_and_begun_again(script):
         allowed = run_until_cut(script, first)
         probe = first.after_power_cut()
         SmallEngine(probe, TINY)
-        for second_cut in range(0, probe.operations, max(1, probe.operations // 8)):
+        for second_cut in spread(probe.operations, at_most=8):
             disk = first.after_power_cut(cut_after=second_cut)
             with pytest.raises(PowerCut):
                 SmallEngine(disk, TINY)
