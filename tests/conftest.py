@@ -1,17 +1,23 @@
 """What holds for every test: a busy machine fails nothing, and one Spark session serves all who need one."""
 
 import gc
+import mmap
 import os
 import signal
 
 import pytest
 from hypothesis import settings
 
+from quaestor.qmgr.log import forcing
+
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Hundreds of processes are started: each finds what the first of them has compiled."""
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC")
 """Two processors are shared with other tests: collecting in one thread takes a sixth of the JVM's time less."""
+
+forcing.MEMORY &= ~getattr(mmap, "MAP_POPULATE", 0)
+"""Thousands of queue managers are started, each for a few puts: most pages of their log buffers are never touched."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """What a shell runs in the background ignores interrupts, and so would every process that a test starts."""

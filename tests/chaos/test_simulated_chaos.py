@@ -122,16 +122,16 @@ def with_two_for_every(patch):
 due_on_change = triggering.due_on_change
 TEETH = [
     (KINDS, without_completion, 18),
-    (KINDS, without_the_uncommitted_keys, 0),
+    (KINDS, without_the_uncommitted_keys, 4),
     (KINDS, without_force, 3),
     (KINDS, without_fence, 0),
     (KINDS, without_reconciling, 9),
     (KINDS, without_resolving_later, 18),
-    (KINDS, without_backout, 0),
+    (KINDS, without_backout, 2),
     (DECIDES, without_the_mark_of_doubt, 2),
     (DECIDES, without_waiting_for_structures, 21),
     (DECIDES, without_adopting, 0),
-    (TRIGGERS, without_noticing, 20),
+    (TRIGGERS, without_noticing, 4),
     (TRIGGERS, without_looking_at_what_waits, 0),
 ]
 """Each with the seed that notices first; others are tried when requests have changed."""

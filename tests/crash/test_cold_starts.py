@@ -25,7 +25,8 @@ from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
 WIDE = replace(TINY, pages=640, buffer_pools={0: 16, 1: 64})
-PACKED, ROOMY = replace(TINY, packing=True), replace(TINY, pages=64, buffer_pools={0: 16, 1: 200}, log_bytes=1 << 20)
+PACKED = replace(TINY, packing=True)
+ROOMY = replace(TINY, pages=64, expansion=256, buffer_pools={0: 16, 1: 200}, log_bytes=1 << 20)
 
 
 class Watched(FaultyDisk):

@@ -351,14 +351,14 @@ def test_a_proof_fails_without_its_rule(remove, proof, settings, monkeypatch):
 def test_a_proof_of_one_application_fails_without_its_rule(remove, proof, settings, monkeypatch):
     remove(monkeypatch)
     with pytest.raises((AssertionError, Abend, TornPageError)):
-        prove(proof, replace(TINY, **settings), at_most=60, seeds=3, ends=commit_single)
+        prove(proof, replace(TINY, **settings), at_most=60, seeds=3, ends=[commit_single])
 
 
 @pytest.mark.parametrize(("remove", "settings"), IN_FLIGHT, ids=lambda x: getattr(x, "__name__", ""))
 def test_a_proof_with_forces_in_flight_fails_without_its_rule(remove, settings, monkeypatch):
     remove(monkeypatch)
     with pytest.raises((AssertionError, Abend, TornPageError)):
-        prove(puts_and_gets, replace(TINY, **settings), at_most=60, seeds=3, ends=commit_in_flight)
+        prove(puts_and_gets, replace(TINY, **settings), at_most=60, seeds=3, ends=[commit_in_flight])
 
 
 @pytest.mark.parametrize(
