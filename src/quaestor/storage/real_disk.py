@@ -1,4 +1,4 @@
-"""Real disk: a directory of the operating system. K1 to K12 are of `disk`.
+"""Real disk: a directory of the operating system. K1 to K13 are of `disk`.
 
 The only module that opens, writes and syncs the queue manager's files.
 
@@ -8,6 +8,7 @@ Called by whoever opens a queue manager's directory.  Calls the operating system
 import errno
 import fcntl
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -29,6 +30,9 @@ FORMAT_CHUNK = bytes(1 << 20)
 IOV_MAX = 1024
 WRITE_THROUGH = getattr(os, "RWF_DSYNC", 0)
 DIRECT = getattr(os, "O_DIRECT", 0)
+PAST_CACHE = getattr(os, "RWF_DONTCACHE", 0x80) if sys.platform == "linux" else 0
+"""Python 3.11 has no name for it."""
+
 NOT_WANTED = getattr(os, "POSIX_FADV_DONTNEED", -1)
 BLOCK = 4096
 NOT_TRIED, NOT_POSSIBLE = -1, -2
@@ -70,12 +74,24 @@ class RealFile:
             some = parts[at : at + IOV_MAX]
             total = sum(map(len, some))
             try:
-                written = os.pwritev(self._fd, some, offset)
+                written = self._write_past_cache(offset, some)
             except OSError as error:
                 raise self._failed(error) from None
             if written != total:
                 self.write(offset + written, memoryview(b"".join(some))[written:])
             offset += total
+
+    def _write_past_cache(self, offset: int, parts: Sequence[bytes | bytearray | memoryview]) -> int:
+        """Write parts, past the cache until the system refuses that (K13)."""
+        kernel = self._kernel
+        if kernel.past_cache:
+            try:
+                return os.pwritev(self._fd, parts, offset, kernel.past_cache)
+            except OSError as error:
+                if error.errno not in REFUSED:
+                    raise
+                kernel.past_cache = 0
+        return os.pwritev(self._fd, parts, offset)
 
     def write_through(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         length, direct, written = len(data), self._direct, 0
@@ -208,12 +224,16 @@ class StartedWrite:
 
 
 class KernelQueues:
-    """The kernel's queues for what a disk starts; each is made with the first request (K9, K11)."""
+    """The kernel's queues for what a disk starts; each is made with the first request (K9, K11).
+
+    `past_cache` asks for a write past the cache, 0 where that is not to be had (K13).
+    """
 
     def __init__(self) -> None:
         self._writes: KernelWrites | None = None
         self._has_writes = self._has_syncs = True
         self.handed: HandedSync | None = None
+        self.past_cache = PAST_CACHE
 
     def writes(self) -> KernelWrites | None:
         """For writes; given up when it refuses one."""
