@@ -26,8 +26,8 @@ Rules
   K12 A file that cannot be extended is as long as it was: a system that has less space than it is asked for may set
       aside all that there is, and nobody else would have any.
   K13 Pages (`write_many`) are written past the system's cache, where the system has a way (Linux 6.14): the disk begins
-      with them at once, and their memory serves the next. They were in a buffer pool long enough; kept back by the
-      gigabyte, they would stand before every force of the log. They are volatile like any other write.
+      with them at once, and their memory serves the next. They were in a buffer pool long enough; the system would keep
+      them by the gigabyte, and write them when it likes. They are volatile like any other write.
 
 Called by log_files, page_set, log_stream and the log manager.
 The power-cut tests use `FaultyDisk` (quaestor.testing) in its place.
