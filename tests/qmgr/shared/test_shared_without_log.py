@@ -9,6 +9,8 @@ from qmgr.shared.sharing import GET_IN, IN, OUT, PERSISTENT, STRUCTURE, USES, Sh
 from quaestor.mqi.reasons import MQError
 from quaestor.storage.lists.operations import Delete
 
+pytestmark = pytest.mark.plain
+
 
 @pytest.fixture
 def group(tmp_path):
