@@ -215,6 +215,26 @@ def test_a_page_0_that_somebody_else_writes_is_stamped_the_next_time():
     assert 5 == len(found_after(world.disk.after_power_cut(), SETTINGS))
 
 
+def test_a_page_that_has_got_the_buffer_of_page_0_is_not_stamped():
+    """B15: page 0 was written by somebody else and stolen, and its buffer holds another page, changed."""
+    world = worked(killed)
+    engine, noted = world.engine, world.engine.recovery.stamping.noted
+    page_set, pool = engine.buffers.page_sets[1], engine.buffers.pools[1]
+    engine.buffers.write_all()
+
+    def steal():
+        stolen = page_set.frames[0]
+        engine.buffers.write_all()
+        for page in range(2, 100):
+            pool.release(pool.new(page_set, page))
+        assert stolen is page_set.frames[stolen.page] is not page_set.frames.get(0)
+        pool.set_unlogged(stolen)
+
+    before = noted(1)
+    while_stamps_are_forced(world, steal)
+    assert before == noted(1)
+
+
 def test_a_copy_that_was_taken_before_the_stop_is_refused():
     refused(copied_while_running(stopped), "ST2: a page set is an older copy")
 

@@ -55,7 +55,7 @@ def started(**more):
 def test_a_page_that_is_here_with_its_bytes():
     data = bytearray(b"x" * PAGE)
     frame = Frame(PAGE_SET, 9, data)
-    assert (data, data, data) == (frame.data, frame.image(bytearray(PAGE)), frame.spare())
+    assert (data, data) == (frame.data, frame.image(bytearray(PAGE)))
     assert (False, False, False, 0, 0, 0, 0) == (
         frame.changed,
         frame.whole,
@@ -132,6 +132,22 @@ def test_a_page_that_is_started_again_forgets_what_it_was():
     frame = Frame(PAGE_SET, 9, bytearray(b"x" * PAGE))
     frame.start(overwrite, b"anew")
     assert b"anew" == bytes(frame.data[:-2]).rstrip(b"\0")
+
+
+def everything(frame):
+    return {name: getattr(frame, name) for name in Frame.__slots__}
+
+
+@pytest.mark.plain
+def test_a_buffer_that_was_stolen_has_nothing_of_its_page_but_the_memory():
+    """B15: it is like a new one."""
+    other, memory = SimpleNamespace(number=5), bytearray(b"x" * PAGE)
+    waiting, changed = started(content="message", rba=77, born=3), Frame(PAGE_SET, 9, memory, rba=77, born=3)
+    waiting.change(append, b"-one")
+    waiting.volatile = changed.changed = changed.whole = changed.volatile = True
+    for frame, left in ((waiting, None), (changed, memory)):
+        frame.hold(other, 12)
+        assert everything(Frame(other, 12, left)) == everything(frame)
 
 
 @pytest.mark.plain

@@ -553,3 +553,13 @@ def test_a_pool_counts_from_its_own_size():
     """QPST begins with every buffer stealable."""
     stats = Pool(buffers=33).pool.stats
     assert (7, 33, 33, 33) == (stats.buffer_pool, stats.buffers, stats.stealable_low, stats.stealable_now)
+
+
+def test_the_buffers_of_a_pool_stay_the_same_whatever_pages_they_hold(small):
+    """B15: however a page comes, and whatever was there before."""
+    buffers = set()
+    for number, take in enumerate((small.look, small.start, small.look, lambda page: small.volatile(page, b"short"))):
+        for page in range(2 + number, 60, 2):
+            take(page)
+            buffers |= set(small.page_set.frames.values())
+    assert len(buffers) == small.pool.buffers

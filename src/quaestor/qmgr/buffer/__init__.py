@@ -26,6 +26,8 @@ Rules
   B14 Pages are read ahead while a quarter of the buffers is stealable, or sixteen times as many as are read: where the
       newest messages of a deep queue fill the pool, its oldest are still read many at a time. What cannot be read ahead
       is left to whoever wants it.
+  B15 A buffer that is stolen is the same buffer with another page: Python's collector need not look at a new one. Who
+      keeps one while the latch is free asks whose page it is before he does anything with it.
 
 Called by recovery, data.  Calls log, page_set.  Knows nothing of messages.
 Why B2 lives here: this is the only module that writes pages, so it is the only one that could break it.

@@ -105,9 +105,13 @@ class Frame:
         for redo, body in self.further or ():
             redo(data, body, number, page)
 
-    def spare(self) -> bytearray | None:
-        """The buffer's memory, for the page that takes its place."""
-        return self.raw
+    def hold(self, page_set: PageSet, page: int) -> None:
+        """The buffer was stolen: nothing of its page is left but the memory, for the one that takes its place (B15)."""
+        self.page_set, self.page = page_set, page
+        self.starting = self.further = self.content = None
+        self.started_with = self.rest = b""
+        self.changed = self.whole = self.volatile = False
+        self.rba = self.first_rba = self.born = 0
 
     def start(self, redo: Redo, body: bytes) -> None:
         """A change that needs nothing of what the page held: it waits until the bytes are wanted (B8)."""

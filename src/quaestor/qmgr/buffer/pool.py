@@ -1,4 +1,4 @@
-"""One buffer pool: requests for pages. The rules (B1-B14) stand in the package's own docstring."""
+"""One buffer pool: requests for pages. The rules (B1-B15) stand in the package's own docstring."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from quaestor.storage.page_set import PageSet
 
 
 class BufferPool(Buffers):
-    """One buffer pool (B1-B14)."""
+    """One buffer pool (B1-B15)."""
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -121,24 +121,28 @@ class BufferPool(Buffers):
                 left -= 1
                 if self._resident < self.buffers:
                     self._resident += 1
-                else:
-                    self._steal()
-                frames[page] = frame = Frame(page_set, page, None, redo, head, content[0], content, rba, born)
-                changed[frame] = None
-                continue
-            if frame is None or (not frame.changed and (frame.in_use or left <= 0)):
-                self.started(page_set, page, redo, head, rba, content[0], content)
-                left = self._before_writing()
-                continue
-            again += 1
-            if not frame.changed:
-                left -= 1
-                del stealable[frame]
+                    frames[page] = frame = Frame(page_set, page, None, redo, head, content[0], content, rba, born)
+                    changed[frame] = None
+                    continue
+                frames[page] = frame = self._steal()  # B15
+                frame.page_set, frame.page = page_set, page
                 changed[frame] = None
                 frame.changed = True
                 frame.born = born
-            elif frame.born != born:
-                self._renew(frame)
+            elif frame is None or (not frame.changed and (frame.in_use or left <= 0)):
+                self.started(page_set, page, redo, head, rba, content[0], content)
+                left = self._before_writing()
+                continue
+            else:
+                again += 1
+                if not frame.changed:
+                    left -= 1
+                    del stealable[frame]
+                    changed[frame] = None
+                    frame.changed = True
+                    frame.born = born
+                elif frame.born != born:
+                    self._renew(frame)
             frame.starting = redo
             frame.started_with = head
             frame.rest = content[0]

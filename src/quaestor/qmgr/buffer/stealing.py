@@ -16,8 +16,9 @@ from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.storage.page import PAGE, RBA_AT, is_whole
 from quaestor.storage.page_set import PageSet
 
-STEP_PAGES = 128
-"""So many pages at a time: calls wait a few milliseconds for the latch at most, and a force of the log serves many."""
+STEP_PAGES = 256
+"""So many pages at a time: calls wait a few milliseconds for the latch at most, and a force of the log serves many. On
+a virtual machine a write takes 55 microseconds by itself, whatever its length."""
 
 AHEAD = 16
 """So many buffers for each page that is read ahead are enough (B14)."""
@@ -126,12 +127,12 @@ class Buffers(PageWriter):
         self.stats.steals += 1
         if self._resident < self.buffers:
             self._resident += 1
-            data = None
+            frame = Frame(page_set, page)
         else:
             if not self._stealable:
                 self._short_on_storage()
-            data = self._steal().spare()
-        frame = Frame(page_set, page, data)
+            frame = self._steal()
+            frame.hold(page_set, page)
         page_set.frames[page] = frame
         return frame
 

@@ -55,7 +55,8 @@ class Stamping:
 
     def _write(self, page_set: PageSet, frame: Frame, rba: int) -> None:
         """Write page 0, unless somebody has done so since it was logged, or uses it; then it is for the next time."""
-        if self._buffers.page_sets.get(page_set.number) is not page_set or frame.in_use:
+        here = self._buffers.page_sets.get(page_set.number) is page_set and page_set.frames.get(0) is frame  # B15
+        if not here or frame.in_use:
             return
         pool = self._buffers.pool_of[page_set.number]
         if pool.is_changed(frame):
