@@ -425,8 +425,3 @@ def _format(each: Field) -> Any:
     if each.of is not None:
         return dtype_spec(each.of)
     return f">{each.wire}" if each.wire in _SIZES else f"V{each.size}"
-
-
-def rollups(cls: type[Record]) -> dict[str, Add]:
-    """How each field that people see adds up over intervals (L4)."""
-    return {each.name: each.kind.add for each in cls.LAYOUT.fields if each.kind.shown}
