@@ -114,7 +114,7 @@ class DataManager(OccupiedPages):
         if not pages:
             return 0
         _, envelope, _, correl_id, _, _, put_us, expires_us, _, _, _ = messages[0]
-        group_id, puts = envelope.group_id, unit.puts
+        group_id, puts, length = envelope.group_id, unit.puts, -1
         for page, message in zip(pages, messages, strict=False):
             sequence += 1
             arrival = Arrival()
@@ -125,7 +125,9 @@ class DataManager(OccupiedPages):
             arrival.msg_id = message[2]
             arrival.correl_id = correl_id
             arrival.group_id = group_id
-            arrival.length = len(message[0])
+            if len(message[0]) != length:
+                length = len(message[0])  # one number for all of a length: they may be queued by the million
+            arrival.length = length
             arrival.put_us = put_us
             arrival.expires_us = expires_us
             arrival.backout_count = 0
