@@ -189,12 +189,12 @@ def test_a_file_that_cannot_be_used_is_said(dump, tmp_path, content, option, sai
 
 def test_neither_dump_nor_lake_nor_both(dump, tmp_path):
     assert 2 == quaestor("run").exit_code
-    assert "give dumps, --lake or --settings" in quaestor("run").stderr
+    assert "give dumps, --lake, --running or --settings" in quaestor("run").stderr
     settings = tmp_path / "settings.toml"
     settings.write_text("[all]\nlogload = 4000000\n")
     for more in ((), ("--settings", settings)):  # settings go with either, not with both
         result = quaestor(dump, "--lake", "somewhere", *more)
-        assert (2, True) == (result.exit_code, "give dumps or --lake, not both" in result.stderr)
+        assert (2, True) == (result.exit_code, "give dumps, --lake or --running, one of them" in result.stderr)
 
 
 def test_findings_fit_a_narrow_terminal(dump):

@@ -66,6 +66,42 @@ def test_from_nothing_to_a_user_over_tls(run, tmp_path):
     assert "open sesame" not in "".join(path.read_text() for path in (tmp_path / "QM1").glob("*.log"))
 
 
+def test_a_queue_manager_that_runs_is_advised_on(run, tmp_path):
+    """What it has counted so far, by `advise --running` and as a dump; nothing has been written yet."""
+    figures = tmp_path / "now.smf"
+    run("create", "QM1", "--log-mb", "1", "--no-security")
+    for refused in (["qmgr", "figures", "QM1", "-o", figures], ["advise", "--running", "QM1"]):
+        done = CliRunner().invoke(main, [*map(str, refused)])
+        assert (2, 1) == (done.exit_code, len(done.stderr.splitlines()))
+        assert "QM1 does not run" in done.stderr
+    start = [sys.executable, "-m", "quaestor.cli.main", "qmgr", "start", "QM1", "--background"]
+    subprocess.run(start, env=os.environ, check=True, capture_output=True)
+    with quaestor.connect("QM1") as app:
+        app.define(quaestor.LocalQueue("ORDERS", max_depth=999_999_999))
+        with app.open("ORDERS") as orders:
+            for _ in range(120):
+                orders.put_all([b"x" * 3000] * 100, quaestor.MQMD(persistence=1))
+                app.commit()
+    assert "4 records" in run("figures", "QM1", "-o", figures)
+    found = []
+    for words in (["--running", "QM1"], [figures]):
+        done = CliRunner().invoke(main, ["advise", *map(str, words), "--json"])
+        assert done.exit_code in (0, 1), done.output
+        found.append({each["rule"] for each in json.loads(done.stdout)["findings"]})
+    assert found[0] == found[1] != set()
+    assert not list((tmp_path / "QM1" / "smf").glob("*.smf"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--running", "QM1", "--lake", "LAKE"], ["--running", "QM1", "dump.smf"], ["--directory", "X", "dump.smf"]],
+)
+def test_advice_is_on_one_thing_at_a_time(words):
+    done = CliRunner().invoke(main, ["advise", *words])
+    assert 2 == done.exit_code
+    assert "--running" in done.stderr
+
+
 def test_what_is_said_of_the_engine_stands_in_its_configuration(run, tmp_path):
     run("create", "QM1", "--log-mb", "1", "--logs", "3", "--dual-logs", "--awake")
     said = {"log_bytes": 1 << 20, "logs": 3, "dual_logs": True, "awake": True}

@@ -15,6 +15,7 @@ from quaestor.cli.mqsc_door import door
 from quaestor.clock import SystemClock
 from quaestor.mqi import pcf
 from quaestor.qmgr.operator_log import OperatorLog
+from quaestor.smf.records import unpack_record
 from quaestor.storage.real_disk import owner_of
 
 INQUIRE_Q, PING_Q_MGR, Q_NAME, Q_DESC = 13, 40, 2016, 2013
@@ -27,6 +28,19 @@ def test_commands_reach_a_running_server(server):
     assert [("ORDERS", "what is wanted")] == [(row["QUEUE"], row["DESCR"]) for row in shown.rows]
     assert not opened.run("DISPLAY NONSENSE(X)").ok
     opened.close()
+
+
+def test_what_has_been_counted_may_be_asked_for_while_it_works(server):
+    """SM5: nothing ends by it, so the next one who asks has it too."""
+    with server.connect() as app:
+        app.define(LocalQueue("ORDERS"))
+        for number in range(1, 4):
+            app.put("ORDERS", "an order")
+            found = [unpack_record(record) for record in app.figures()]
+            assert [(115, 1), (115, 2), (115, 201), (115, 215)] == sorted(
+                (each.header.record_type, each.header.subtype) for each in found
+            )
+            assert [number] == [each.put1s for record in found for each in record.sections.get("QMST", [])]
 
 
 def test_a_command_that_waits_for_other_members_lets_others_work(server, monkeypatch):

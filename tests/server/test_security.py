@@ -353,6 +353,19 @@ def test_without_profiles_nobody_may_do_anything(serve, home):
         server.connect()
 
 
+def test_figures_are_for_those_who_may_see_the_traces(server, remote):
+    """SM5: the owner, and whoever is granted it."""
+    said = {"place": remote(), "user": "alice", "password": "open sesame"}
+    with server.connect() as owner, server.connect(**said) as app:
+        assert owner.figures()
+        with fails(Reason.NOT_AUTHORIZED):
+            app.figures()
+        server.home.grant("command", "DISPLAY.TRACE", "alice", "read")
+        assert owner.mqsc("REFRESH SECURITY(*)")["ok"]
+        assert app.figures()
+    assert 1 == len(audit(server))
+
+
 def test_the_password_of_a_connection_is_in_no_object_of_the_client(server, remote):
     app = server.connect(place=remote(), user="alice", password="open sesame")
     assert "open sesame" not in repr(vars(app)) + repr(vars(app._link))

@@ -1,10 +1,11 @@
-"""`quaestor advise`: what the papers' rules say about dumps or a lake; `advise explain` and `advise rules`."""
+"""`quaestor advise`: what the rules say about dumps, a lake or a server; `advise explain` and `advise rules`."""
 
 import json
 import sys
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,8 @@ import click
 from quaestor.cli.advice_text import show
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.dumps import progress
+from quaestor.cli.qmgr_figures import figures_of
+from quaestor.cli.qmgr_place import directory_option
 from quaestor.cli.refused import Refused
 from quaestor.cli.settings_files import SettingsFile, settings_of, tell_strangers, text_of
 from quaestor.cli.spark_door import SparkOptions, one_line, session
@@ -45,6 +48,7 @@ def advise_group() -> None:
       quaestor advise --lake /data/lake --qmgr QM01 --from 2026-01-12
       quaestor advise dump --settings qm01.toml --settings display.txt --cutoffs ours.toml
       quaestor advise dump --settings QM01:one.txt --settings QM02:two.txt
+      quaestor advise --running QM1
       quaestor advise explain A-36
       quaestor advise rules
     """
@@ -53,6 +57,8 @@ def advise_group() -> None:
 @advise_group.command("run")
 @click.argument("dumps", nargs=-1, metavar="DUMP...")
 @click.option("--lake", type=click.Path(), help="A lake instead of dumps.")
+@click.option("--running", metavar="NAME", help="Queue manager that runs: what it has counted since its last record.")
+@directory_option
 @click.option("--settings", "settings_files", type=SettingsFile(), multiple=True, metavar=SettingsFile.name,
               help="Settings: TOML, or the output of DISPLAY commands, which is of the queue manager that it names or"
               " that stands before the file. May be given several times.")  # fmt: skip
@@ -68,6 +74,8 @@ def advise_group() -> None:
 def run_command(
     dumps: tuple[str, ...],
     lake: str | None,
+    running: str | None,
+    directory: Path | None,
     settings_files: tuple[tuple[str | None, str], ...],
     cutoff_file: str | None,
     managers: tuple[str, ...],
@@ -78,7 +86,7 @@ def run_command(
     as_json: bool,
     verbose: bool,
 ) -> None:
-    """Advise on dumps or on a lake.
+    """Advise on dumps, on a lake, or on a queue manager that runs (--directory says where it is kept).
 
     Exit code 0: nothing alarming. 1: an alert, or part of a dump was damaged. 2: nothing could be done.
 
@@ -86,21 +94,26 @@ def run_command(
     Examples:
       quaestor advise dump.smf --qmgr QM01 --from 2026-01-12
       quaestor advise --lake LAKE --severity alert --json
+      quaestor advise --running QM1
     """
     from quaestor.advisor.evaluate import advise, needed
     from quaestor.advisor.findings import as_records, at_least
     from quaestor.advisor.rule import Severity
 
-    if dumps and lake:
-        raise click.UsageError("give dumps or --lake, not both")
-    if not (dumps or lake or settings_files):
-        raise click.UsageError("give dumps, --lake or --settings")
+    if bool(dumps) + bool(lake) + bool(running) > 1:
+        raise click.UsageError("give dumps, --lake or --running, one of them")
+    if directory and not running:
+        raise click.UsageError("--directory goes with --running")
+    if not (dumps or lake or running or settings_files):
+        raise click.UsageError("give dumps, --lake, --running or --settings")
     chosen = _chosen(cutoff_file)
     settings = settings_of(settings_files, managers)
     report = DamageReport()
     columns = needed(each.rule for each in chosen)
     if lake:
         tables = _of_lake(lake, columns, managers, begin, end)
+    elif running:
+        tables = _narrowed(_of_running(running, directory, columns, report), managers, begin, end)
     else:
         tables = _narrowed(_of_dumps(dumps, columns, report), managers, begin, end)
     tell_strangers(settings, _queue_managers(tables))
@@ -174,6 +187,16 @@ def _of_dumps(
     if copies.left_out:
         click.echo(f"{copies.left_out:,} records came more than once and count once", err=True)
     return {structure: pa.concat_tables(tables) for structure, tables in parts.items()}
+
+
+def _of_running(
+    name: str, directory: Path | None, columns: Mapping[str, Collection[str]], report: DamageReport
+) -> "dict[str, pa.Table]":
+    """The same of what a queue manager has counted by now."""
+    with NamedTemporaryFile(suffix=".smf") as dump:
+        dump.write(b"".join(figures_of(name, directory)))
+        dump.flush()
+        return _of_dumps((dump.name,), columns, report)
 
 
 def _queue_managers(tables: "Mapping[str, pa.Table]") -> set[str]:

@@ -1,4 +1,4 @@
-"""`quaestor qmgr`: queue managers as servers: create, start, stop, status, users, grants, TLS."""
+"""`quaestor qmgr`: queue managers as servers: create, start, stop, status, figures, users, grants, TLS."""
 
 import click
 
@@ -13,6 +13,7 @@ from quaestor.cli.lazy import LazyGroup
         "start": "quaestor.cli.qmgr_run:start_command",
         "stop": "quaestor.cli.qmgr_run:stop_command",
         "status": "quaestor.cli.qmgr_run:status_command",
+        "figures": "quaestor.cli.qmgr_figures:figures_command",
         "user": "quaestor.cli.qmgr_user:user_group",
         "grant": "quaestor.cli.qmgr_user:grant_command",
         "tls": "quaestor.cli.qmgr_tls:tls_command",

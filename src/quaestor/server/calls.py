@@ -156,6 +156,10 @@ def _status(on: "Conversation") -> dict[str, Any]:
     return on.service.status()
 
 
+def _figures(on: "Conversation") -> list[bytes]:
+    return on.service.figures(on.link.user)
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     "open": _open,
     "close": _close,
@@ -175,6 +179,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "disconnect": _disconnect,
     "mqsc": _mqsc,
     "status": _status,
+    "figures": _figures,
 }
 
 

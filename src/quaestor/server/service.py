@@ -34,6 +34,7 @@ from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.connection import Connection
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.recovery.outcomes import owned
+from quaestor.qmgr.security import Access
 from quaestor.readiness import READ, WRITE, Readiness
 from quaestor.server.arrivals import Arrivals
 from quaestor.server.asked import Asked
@@ -291,6 +292,11 @@ class Service:
             "security": self._manager.security.active,
             "log_rba": f"{log.end:012X}",
         }
+
+    def figures(self, user: str) -> list[bytes]:
+        """What has been counted since the last record, as SMF (SM5); for whoever may see the traces."""
+        self._manager.security.check(user, "command", "DISPLAY.TRACE", Access.READ)
+        return self._manager.statistics.so_far()
 
     # -- the end, rules SV5 and SV6
 

@@ -182,6 +182,37 @@ def test_an_interval_is_as_long_as_its_header_says_and_they_leave_no_gap():
     assert [61 * 4_096_000_000 // 1000] * 3 == [(b - a) // 1000 for a, b in pairwise(starts)]
 
 
+def asked(qm):
+    """What has been counted so far: the records' sections by their structure, and how long it took."""
+    found = [unpack_record(record) for record in qm.statistics.so_far()]
+    return {name: each for record in found for name, each in record.sections.items()}, found[0].interval_us
+
+
+@pytest.mark.parametrize("trace", ["stat", ""])
+def test_what_is_counted_so_far_may_be_asked_for_and_nothing_ends_by_it(trace):
+    """SM5: since the last record, or since the start where there is no trace; lows are those of the time, too."""
+    qm, clock, smf = queue_manager(trace)
+    app = qm.connect("ALICE")
+    app.define(LocalQueue("ORDERS"))
+    clock.advance(seconds=20)
+    for number in range(1, 4):
+        app.put("ORDERS", b"x" * 100)
+        seen, lasted_us = asked(qm)
+        assert (number, 20e6) == (total(seen["QMST"], "put1s"), lasted_us)
+    low = next(pool.stealable_low for pool in seen["QPST"] if pool.buffer_pool == 1)
+    assert low < SMALL.buffer_pools[1]
+    clock.advance(seconds=STATIME_S)
+    qm.scheduler.run_due()
+    if trace:
+        assert 3 == total(sections(smf, "QMST"), "put1s")
+        assert [low] == [pool.stealable_low for pool in sections(smf, "QPST") if pool.buffer_pool == 1]
+    clock.advance(seconds=5)
+    seen, lasted_us = asked(qm)
+    assert (0 if trace else 3, 5e6 if trace else 85e6) == (total(seen["QMST"], "put1s"), lasted_us)
+    app.disconnect()
+    qm.stop()
+
+
 @pytest.mark.parametrize("hours", [-25, -1, 1, 25])
 @pytest.mark.parametrize(
     "ends", [lambda made: made.statistics.stop("STAT"), lambda made: made.stop()], ids=["trace stopped", "all stopped"]

@@ -51,6 +51,19 @@ def test_what_is_neither_sum_nor_extreme_is_as_it_is():
         assert (9, 1234, "LOG1") == (found.writer_idle, io(found).longest_io_at, io(found).longest_io_log)
 
 
+def test_a_glance_sees_what_the_next_look_sees_and_changes_nothing():
+    """IV5: neither what is counted from, nor the extremes, nor a section that nobody has looked at."""
+    looks, section, new = Looks(), LogStatistics(), LogStatistics(checkpoints=2)
+    looks.since("log", section)
+    section.checkpoints, io(section).longest_io = 3, 900
+    for _ in range(2):
+        glance = looks.glance()
+        seen = glance.since("log", section)
+        assert (3, 900, 2) == (seen.checkpoints, io(seen).longest_io, glance.since("new", new).checkpoints)
+    found = looks.since("log", section)
+    assert (3, 900, 2) == (found.checkpoints, io(found).longest_io, looks.since("new", new).checkpoints)
+
+
 def test_only_extremes_begin_anew():
     section = LogStatistics(checkpoints=3, io_squares=[5, 6])
     io(section).longest_io = io(section).longest_suspension = io(section).ios = 8

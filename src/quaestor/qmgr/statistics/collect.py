@@ -80,7 +80,7 @@ Collected = Mapping[tuple[int, int], Sequence[Record]]
 
 
 def collect(managers: Managers, looks: Looks) -> Collected:
-    """The sections of the interval that ends now, by record (CO1, CO3)."""
+    """The sections of the interval that ends now, or that is glanced at (IV5), by record (CO1, CO3)."""
     data = managers.data
     found: dict[tuple[int, int], Sequence[Record]] = {
         LOG: [looks.since("log", managers.log.stats)],
@@ -93,8 +93,9 @@ def collect(managers: Managers, looks: Looks) -> Collected:
         POOLS: [looks.since(("pool", pool.stats.buffer_pool), pool.stats) for pool in _up_to_date(managers.buffers)],
         PAGE_SETS: list(_page_sets(managers, looks)),
     }
-    for pool in managers.buffers.pools.values():
-        pool.stats.stealable_low = pool.stealable
+    if looks.ends:
+        for pool in managers.buffers.pools.values():
+            pool.stats.stealable_low = pool.stealable
     return found
 
 
@@ -110,7 +111,8 @@ def _of_the_group(managers: Managers, looks: Looks) -> Iterator[Record]:
         yield CouplingFacilityStatistics(structures=figures + unused)
         for each in managers.shared.data_set_figures():
             yield looks.since(("data set", each.structure), each)
-            each.blocks_free_low, each.buffers_free_low = each.blocks_free, each.buffers_empty
+            if looks.ends:
+                each.blocks_free_low, each.buffers_free_low = each.blocks_free, each.buffers_empty
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Rules
   IV2 How a field adds up (its kind) says what an interval has of it: a sum is a difference, anything else is as it is.
   IV3 Extremes (high, low, longest) are those of the interval: when they have been read they begin anew.
   IV4 A page set, buffer pool or structure that was deleted and defined again counts into a section of its own, from 0.
+  IV5 A glance reads what an interval has so far, and leaves everything as it is.
 
 Called by statistics.  Calls the layouts.
 """
@@ -18,17 +19,25 @@ R = TypeVar("R", bound=Record)
 
 
 class Looks:
-    """The last look at each of some sections (IV1)."""
+    """The last look at each of some sections (IV1); where nothing `ends`, they are only glanced at (IV5)."""
 
     def __init__(self) -> None:
         self._before: dict[object, tuple[Any, Any]] = {}
+        self.ends = True
+
+    def glance(self) -> "Looks":
+        """The same, but nothing ends by it (IV5)."""
+        made = Looks()
+        made._before, made.ends = self._before, False
+        return made
 
     def since(self, key: object, section: R) -> R:
         """What the section under `key` has counted since the last look (IV1, IV2)."""
         now = copied(section)
         counted_into, before = self._before.get(key, (None, now))
-        self._before[key] = section, now
-        begin_extremes(section)
+        if self.ends:
+            self._before[key] = section, now
+            begin_extremes(section)
         return difference(before, now) if counted_into is section else now  # IV4
 
 

@@ -10,8 +10,10 @@ Rules
   SM3 Accounting that starts finds the tasks that run: their calls are tallied from the next one on. A class that comes
       to others, or goes, finds every task with a record up to then: a class has what was done while it was traced.
   SM4 What was not yet written when the process is killed is lost: the current interval and the last moment's tasks.
+  SM5 What has been counted since the last look may be asked for at any time, as the records of an interval that ended
+      now, whether statistics are traced or not. Nothing ends by it.
 
-Called by queue_manager, connection (`Accounts`), command (`start`, `stop`, `display`), the scheduler.
+Called by queue_manager, connection (`Accounts`), command (`start`, `stop`, `display`), server, the scheduler.
 Calls collect, accounts, dump_files.
 """
 
@@ -66,7 +68,7 @@ class _Ended:
 
 
 class StatisticsManager:
-    """Statistics and accounting of one queue manager (SM1 to SM4)."""
+    """Statistics and accounting of one queue manager (SM1 to SM5)."""
 
     name = "statistics"
 
@@ -93,6 +95,7 @@ class StatisticsManager:
         self._sequence = 0
         self._accounting_us = clock.now_us()
         self._interval_ns = self._accounting_ns = clock.monotonic_ns()  # when the interval began
+        self._looked_ns = self._interval_ns
         connections.accounts = self
 
     # -- traces, as the commands see them
@@ -100,7 +103,7 @@ class StatisticsManager:
     def begin_traces(self) -> None:
         """The traces of the settings, at start."""
         self._accounting_us = self._clock.now_us()
-        self._interval_ns = self._accounting_ns = self._clock.monotonic_ns()
+        self._interval_ns = self._accounting_ns = self._looked_ns = self._clock.monotonic_ns()
         collect(self.managers, self._looks)  # what restart has counted belongs to no interval
         for kind, classes in parsed(self.settings.trace):
             self.start(kind, classes)
@@ -114,7 +117,7 @@ class StatisticsManager:
             self._cut_tasks(accounting)
         if _STATISTICS in self._traces.classes(STAT) - before:
             collect(self.managers, self._looks)
-            self._interval_ns = self._clock.monotonic_ns()
+            self._interval_ns = self._looked_ns = self._clock.monotonic_ns()
         if self._accounting():
             for connection, thread in self._connections.living_threads():
                 if thread not in self._accounts:
@@ -231,9 +234,19 @@ class StatisticsManager:
                 self._cut_task(account, classes, ended=False)
 
     def _cut_statistics(self, now_ns: int) -> None:
-        lasted_us = (now_ns - self._interval_ns) // 1000
-        interval = Interval(self._clock.now_us() - lasted_us, lasted_us)
-        self._pending.append(_Ended(collect(self.managers, self._looks), interval))
+        lasted_us, self._looked_ns = (now_ns - self._interval_ns) // 1000, now_ns
+        self._pending.append(_Ended(collect(self.managers, self._looks), self._interval(lasted_us)))
+
+    def _interval(self, lasted_us: int) -> Interval:
+        """The one that ends now."""
+        return Interval(self._clock.now_us() - lasted_us, lasted_us)
+
+    def so_far(self) -> list[bytes]:
+        """The records of what has been counted since the last look (SM5). The latch is not held."""
+        with self._recovery.latch:
+            lasted_us = (self._clock.monotonic_ns() - self._looked_ns) // 1000
+            one = _Ended(collect(self.managers, self._looks.glance()), self._interval(lasted_us))
+        return self._of_statistics(one)
 
     def write_step(self) -> bool:
         """Make records of what was cut and write them. The latch is not held."""
@@ -251,11 +264,7 @@ class StatisticsManager:
 
     def _made(self, one: _Ended | tuple[Cut, frozenset[int]]) -> list[bytes]:
         if isinstance(one, _Ended):
-            end_us = one.interval.end_us
-            return [
-                build_record(CATALOG[key], sections, self._identity, end_us, interval=one.interval)
-                for key, sections in one.sections.items()
-            ]
+            return self._of_statistics(one)
         task, classes = one
         made: list[bytes] = []
         if _MESSAGE_MANAGER in classes:
@@ -263,6 +272,13 @@ class StatisticsManager:
         if _TASKS in classes:
             made += self._records.accounting(task, task.end_us, self._next())
         return made
+
+    def _of_statistics(self, one: _Ended) -> list[bytes]:
+        end_us = one.interval.end_us
+        return [
+            build_record(CATALOG[key], sections, self._identity, end_us, interval=one.interval)
+            for key, sections in one.sections.items()
+        ]
 
     def _next(self) -> int:
         self._sequence += 1

@@ -232,6 +232,11 @@ class Connection:
         found: dict[str, Any] = self.ask("status")
         return found
 
+    def figures(self) -> list[bytes]:
+        """What has been counted since the last interval ended, as SMF 115 records."""
+        found: list[bytes] = self.ask("figures")
+        return found
+
     # -- the end
 
     def disconnect(self) -> None:

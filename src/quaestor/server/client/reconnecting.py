@@ -53,7 +53,9 @@ WAITED_FOR = frozenset(
 )
 """Why a link is not made at once, but may be soon (RC1): the links that were lost may still be counted, for one."""
 
-REPEATABLE = frozenset({"open", "inquire", "inquire object", "in doubt", "outcome", "status", "begin", "close"})
+REPEATABLE = frozenset(
+    {"open", "inquire", "inquire object", "in doubt", "outcome", "status", "figures", "begin", "close"}
+)
 """Calls that may be made twice (RC4)."""
 
 TWO_PHASE = frozenset({"prepare", "commit prepared", "backout prepared"})

@@ -75,6 +75,7 @@ _ANSWERS: dict[str, type[Any]] = {
     "outcome": bool,
     "mqsc": dict,
     "status": dict,
+    "figures": list,
 }
 
 

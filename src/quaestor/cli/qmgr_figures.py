@@ -1,0 +1,46 @@
+"""`quaestor qmgr figures`: what a queue manager that runs has counted since its last record, as SMF."""
+
+from pathlib import Path
+
+import click
+
+from quaestor.cli.qmgr_place import directory_option, existing
+from quaestor.cli.refused import Refused
+from quaestor.cli.whole_file import whole_file
+
+
+def figures_of(name: str, directory: Path | None) -> list[bytes]:
+    """The SMF 115 records of an interval that would end now."""
+    from quaestor.mqi.reasons import MQError
+    from quaestor.server.client.opening import LINKS, hello_of
+    from quaestor.server.client.place import local_place
+
+    home = existing(name, directory)
+    if home.running_pid() is None or not home.socket.exists():
+        raise Refused(f"{name} does not run: its SMF files are in {home.directory / 'smf'}")
+    try:
+        with LINKS.connect(local_place(name, home.directory), hello_of(name, None, None, "figures", b"")) as app:
+            return app.figures()
+    except MQError as error:
+        raise Refused(f"{name}: {error}") from error
+
+
+@click.command("figures")
+@click.argument("name")
+@directory_option
+@click.option("--output", "-o", type=click.Path(path_type=Path, dir_okay=False), required=True,
+              help="The dump to write.")  # fmt: skip
+def figures_command(name: str, directory: Path | None, output: Path) -> None:
+    """Write what a queue manager that runs has counted since its last statistics record, as a dump.
+
+    Nothing ends by it: the interval goes on, and its own record has these figures too. It needs no trace.
+
+    \b
+    Examples:
+      quaestor qmgr figures QM1 -o now.smf && quaestor smf print now.smf
+      quaestor advise --running QM1
+    """
+    records = figures_of(name, directory)
+    with whole_file(output) as stream:
+        stream.write(b"".join(records))
+    click.echo(f"{output}: {len(records)} records")
