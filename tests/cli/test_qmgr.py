@@ -67,7 +67,10 @@ def test_from_nothing_to_a_user_over_tls(run, tmp_path):
 
 
 def test_a_queue_manager_that_runs_is_advised_on(run, tmp_path):
-    """What it has counted so far, by `advise --running` and as a dump; nothing has been written yet."""
+    """What it has counted so far, by `advise --running` and as a dump; nothing has been written yet.
+
+    It is asked for its definitions, too; what files say goes before.
+    """
     figures = tmp_path / "now.smf"
     run("create", "QM1", "--log-mb", "1", "--no-security")
     for refused in (["qmgr", "figures", "QM1", "-o", figures], ["advise", "--running", "QM1"]):
@@ -83,12 +86,16 @@ def test_a_queue_manager_that_runs_is_advised_on(run, tmp_path):
                 orders.put_all([b"x" * 3000] * 100, quaestor.MQMD(persistence=1))
                 app.commit()
     assert "4 records" in run("figures", "QM1", "-o", figures)
+    ours = tmp_path / "ours.toml"
+    ours.write_text("[QM1]\nlogload = 16000000\n")
     found = []
-    for words in (["--running", "QM1"], [figures]):
+    for words in ([figures], ["--running", "QM1"], ["--running", "QM1", "--settings", ours]):
         done = CliRunner().invoke(main, ["advise", *map(str, words), "--json"])
         assert done.exit_code in (0, 1), done.output
         found.append({each["rule"] for each in json.loads(done.stdout)["findings"]})
-    assert found[0] == found[1] != set()
+    assert set() != found[0]
+    assert found[0] | {"mp16-ch1/A-63"} == found[1]  # LOGLOAD, which SMF does not tell
+    assert found[0] == found[2]
     assert not list((tmp_path / "QM1" / "smf").glob("*.smf"))
 
 

@@ -13,7 +13,7 @@ import click
 from quaestor.cli.advice_text import show
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.dumps import progress
-from quaestor.cli.qmgr_figures import figures_of
+from quaestor.cli.qmgr_figures import answers_of, figures_of
 from quaestor.cli.qmgr_place import directory_option
 from quaestor.cli.refused import Refused
 from quaestor.cli.settings_files import SettingsFile, settings_of, tell_strangers, text_of
@@ -57,7 +57,11 @@ def advise_group() -> None:
 @advise_group.command("run")
 @click.argument("dumps", nargs=-1, metavar="DUMP...")
 @click.option("--lake", type=click.Path(), help="A lake instead of dumps.")
-@click.option("--running", metavar="NAME", help="Queue manager that runs: what it has counted since its last record.")
+@click.option(
+    "--running",
+    metavar="NAME",
+    help="Queue manager that runs: what it has counted since its last record, and its definitions.",
+)
 @directory_option
 @click.option("--settings", "settings_files", type=SettingsFile(), multiple=True, metavar=SettingsFile.name,
               help="Settings: TOML, or the output of DISPLAY commands, which is of the queue manager that it names or"
@@ -107,7 +111,7 @@ def run_command(
     if not (dumps or lake or running or settings_files):
         raise click.UsageError("give dumps, --lake, --running or --settings")
     chosen = _chosen(cutoff_file)
-    settings = settings_of(settings_files, managers)
+    settings = settings_of(settings_files, managers, [(running, answers_of(running, directory))] if running else [])
     report = DamageReport()
     columns = needed(each.rule for each in chosen)
     if lake:

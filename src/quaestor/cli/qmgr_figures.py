@@ -1,6 +1,12 @@
-"""`quaestor qmgr figures`: what a queue manager that runs has counted since its last record, as SMF."""
+"""`quaestor qmgr figures`: what a queue manager that runs has counted since its last record, as SMF.
 
+`advise` asks for the same, and how things are defined.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -8,9 +14,28 @@ from quaestor.cli.qmgr_place import directory_option, existing
 from quaestor.cli.refused import Refused
 from quaestor.cli.whole_file import whole_file
 
+if TYPE_CHECKING:
+    from quaestor.server.client.connection import Connection
+
+DEFINED: Final = ("SYSTEM", "LOG", "ARCHIVE", "USAGE", "QMGR ALL", "QUEUE(*) ALL", "CFSTRUCT(*) ALL")
+"""What is displayed for the rules on definitions."""
+
+
+def answers_of(name: str, directory: Path | None) -> str:
+    """How things are defined, as DISPLAY says it; what is refused is a line that says so."""
+    with _asking(name, directory) as app:
+        return "\n".join(line for what in DEFINED for line in app.mqsc(f"DISPLAY {what}")["lines"])
+
 
 def figures_of(name: str, directory: Path | None) -> list[bytes]:
     """The SMF 115 records of an interval that would end now."""
+    with _asking(name, directory) as app:
+        return app.figures()
+
+
+@contextmanager
+def _asking(name: str, directory: Path | None) -> "Iterator[Connection]":
+    """A connection to one that runs on this machine."""
     from quaestor.mqi.reasons import MQError
     from quaestor.server.client.opening import LINKS, hello_of
     from quaestor.server.client.place import local_place
@@ -20,7 +45,7 @@ def figures_of(name: str, directory: Path | None) -> list[bytes]:
         raise Refused(f"{name} does not run: its SMF files are in {home.directory / 'smf'}")
     try:
         with LINKS.connect(local_place(name, home.directory), hello_of(name, None, None, "figures", b"")) as app:
-            return app.figures()
+            yield app
     except MQError as error:
         raise Refused(f"{name}: {error}") from error
 

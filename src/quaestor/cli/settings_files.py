@@ -38,13 +38,19 @@ def text_of(path: str) -> str:
         raise Refused(f"{path}: {reason}") from None
 
 
-def settings_of(files: Iterable[tuple[str | None, str]], managers: Collection[str]) -> "Settings":
-    """The settings of all files that are about these queue managers, a later file over an earlier; others are told."""
+def settings_of(
+    files: Iterable[tuple[str | None, str]], managers: Collection[str], answered: Iterable[tuple[str, str]] = ()
+) -> "Settings":
+    """The settings of all files that are about these queue managers, a later file over an earlier; others are told.
+
+    Over what queue managers that run have `answered`: their names, and what DISPLAY said.
+    """
     from quaestor.advisor.settings import ALL, SettingsError, merged, read
 
     unnamed = next(iter(managers)) if len(managers) == 1 else ALL
     try:
-        given = merged(read(text_of(path), path, unnamed, owner) for owner, path in files)
+        said = [read(text, f"what {owner} answers", unnamed, owner) for owner, text in answered]
+        given = merged([*said, *(read(text_of(path), path, unnamed, owner) for owner, path in files)])
     except SettingsError as error:
         raise Refused(str(error)) from None
     chosen = given.only(managers)
