@@ -213,11 +213,28 @@ def test_20_a_group_has_one_persistence(groups):
         groups.put("2", MQMD(msg_flags=LAST, persistence=0), LOGICAL)
 
 
-def test_20_identifiers_do_not_select_inside_a_group(groups):
-    made = put_group(groups, "1", "2")
+@pytest.mark.parametrize("step", [IN_ORDER, GetOptions.BROWSE_NEXT | GetOptions.LOGICAL_ORDER])
+def test_20_a_group_is_got_to_its_end_by_its_identifier(groups, step):
+    """Which message is next may be said; another one than that is refused, and the next one is next still."""
+    put_group(groups, "before")
+    group_id = put_group(groups, "1", "2", "3")[0].envelope.group_id
+    assert "1" == groups.get(step, group_id=group_id).text
+    for other in ({"group_id": b"G" * 24}, {"sequence": 3}, {"token": groups.token}):
+        with fails(Reason.MATCH_OPTIONS_ERROR):
+            groups.get(step, **other)
+    assert "2" == groups.get(step, group_id=group_id, sequence=2).text
+    assert "3" == groups.get(step, group_id=group_id).text
+
+
+def test_20_inside_a_group_an_identifier_is_that_of_the_next_message():
+    qm = page_queue_manager()
+    qm.queue("GROUPS", index_type=IndexType.GROUPID)
+    groups = qm.connect().open("GROUPS", EVERYTHING)
+    made = put_group(groups, "1", "2", "3")
     groups.get(IN_ORDER)
     with fails(Reason.MATCH_OPTIONS_ERROR):
-        groups.get(IN_ORDER, msg_id=made[1].msg_id)
+        groups.get(IN_ORDER, msg_id=made[2].msg_id)
+    assert "2" == groups.get(IN_ORDER, msg_id=made[1].msg_id).text
 
 
 def test_20_a_group_can_be_selected_by_identifier_and_number(groups):

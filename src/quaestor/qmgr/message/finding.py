@@ -20,7 +20,7 @@ from quaestor.mqi.matching import Selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, GetPlan
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.message.grouping import Group, GroupReader, check_get
+from quaestor.qmgr.message.grouping import Group, GroupReader, check_get, check_next
 from quaestor.qmgr.message.needs import Unit
 from quaestor.qmgr.message.queue_state import QueueState
 from quaestor.qmgr.message.services import Services
@@ -96,8 +96,12 @@ class FindingPath:
         if plan.logical_order or plan.all_available:
             if plan.browse == _BROWSE_FIRST:
                 self._browse_group = None
-            check_get(self._browse_group if plan.browse else self._group, self.state.definition, asked, plan)
-            return self._live_or_none(lambda: self._in_groups(plan, asked, after))
+            group = self._browse_group if plan.browse else self._group
+            check_get(group, self.state.definition, asked, plan)
+            found = self._live_or_none(lambda: self._in_groups(plan, asked, after))
+            if found is not None and group is not None and plan.logical_order:
+                check_next(found, asked)
+            return found
         return self._live_or_none(lambda: self._first_for(asked, after))
 
     def _in_groups(self, plan: GetPlan, asked: Selection, after: Arrival | None) -> Arrival | None:
