@@ -738,6 +738,18 @@ def test_25_a_unit_that_backs_out_leaves_its_trigger_message(app, monitor):
     assert len(drain(monitor)) == 1
 
 
+def test_25_of_every_a_unit_that_backs_out_leaves_no_trigger_message(app, monitor):
+    """What it would be for is not there."""
+    work = triggered(app, TriggerType.EVERY)
+    work.put("a")
+    work.put("b")
+    app.backout()
+    assert [] == drain(monitor)
+    work.put("c")
+    app.commit()
+    assert len(drain(monitor)) == 1
+
+
 def test_25_a_trigger_message_says_what_held_at_the_event(qm, app, monitor):
     """Z1: not what was altered until its unit ended, nor where it would go now."""
     qm.queue("ELSEWHERE")

@@ -1,9 +1,10 @@
 """Consequences: messages that the queue manager itself puts because of what happened to another.
 
 Rules
-  Z1  A trigger event inside a unit is remembered and its trigger message put when the unit has ended, whether it
-      committed or backed out; outside a unit at once. Trigger messages are not persistent. What one says, and to which
-      initiation queue it goes, is what the queue and its process say at the event, whatever is altered afterwards.
+  Z1  A trigger event inside a unit is remembered and its trigger message put when the unit has ended, of FIRST and
+      DEPTH also when it backed out: what they saw first may be gone, and the next is no event. Of EVERY a message that
+      is gone has none. Outside a unit it is put at once. Trigger messages are not persistent. What one says, and to
+      which initiation queue it goes, is what the queue and its process say at the event, whatever is altered afterwards.
   Z2  A trigger of type DEPTH switches triggering off. That is logged, and others put meanwhile: none of their messages
       is a trigger event any more.
   Z3  A report goes to the reply-to queue in the unit of what it reports. One that cannot be put there goes to
@@ -55,6 +56,7 @@ class TriggerEvent(NamedTuple):
     state: QueueState
     initiation_queue: str
     body: bytes
+    kind: TriggerType
 
 
 class Consequences:
@@ -107,10 +109,11 @@ class Consequences:
             if queue.initiation_queue == initiation_queue and triggering.eligible(queue):
                 self.changed(self._catalogue.state(queue.name))
 
-    def unit_ended(self, unit: Unit) -> None:
+    def unit_ended(self, unit: Unit, *, committed: bool) -> None:
         """Put the trigger messages that waited for the end of a unit (Z1)."""
         for event in self.remembered.pop(id(unit), ()):
-            self._put_trigger_message(event)
+            if committed or event.kind is not TriggerType.EVERY:
+                self._put_trigger_message(event)
 
     def _situation(self, state: QueueState) -> triggering.Situation | None:
         """What a trigger depends on; None where nobody can tell (Z4), or it is being switched off (Z2)."""
@@ -176,7 +179,7 @@ class Consequences:
             env_data=process.env_data,
             user_data=process.user_data,
         ).pack()
-        return TriggerEvent(state, queue.initiation_queue, body)
+        return TriggerEvent(state, queue.initiation_queue, body, queue.trigger_type)
 
     # -- reports
 

@@ -196,14 +196,14 @@ class MessageManager:
             if unit.shared is not None:
                 self._wake(unit.shared.put_arrivals)
         if self.consequences.remembered:
-            self.consequences.unit_ended(unit)
+            self.consequences.unit_ended(unit, committed=True)
 
     def backed_out(self, unit: Unit) -> None:
         if self._waited:
             self._wake(unit.gets)
             if unit.shared is not None:
                 self._wake(unit.shared.get_arrivals)
-        self.consequences.unit_ended(unit)
+        self.consequences.unit_ended(unit, committed=False)
 
     def _wake(self, arrivals: Sequence[Any]) -> None:
         waited = self._waited
