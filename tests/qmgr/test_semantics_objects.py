@@ -472,6 +472,26 @@ def test_28_context_is_passed_from_a_message_that_was_got(qm, app, other):
     ]
 
 
+LONG_NAMES = {"user_identifier": "administrator", "put_appl_name": "a program with a rather long name"}
+
+
+def test_28_longer_names_than_there_is_room_for_are_passed_and_answered(qm, orders):
+    """J5: the queue manager itself said them; what an application sets has the length of the field."""
+    user, name = LONG_NAMES.values()
+    long = qm.connections.connect(user, name)
+    source = long.open("ORDERS", SAVES | OUT | OpenOptions.SET_ALL_CONTEXT | OpenOptions.PASS_ALL_CONTEXT)
+    source.put("x", None, NOW)
+    got = source.get(GET_NOW).descriptor
+    source.put("passed", None, NOW | PutOptions.PASS_ALL_CONTEXT, context=source)
+    orders.put("answered", got, NOW)
+    assert [(user, name), ("ALICE", "test")] == [
+        (m.envelope.user_identifier, m.envelope.put_appl_name) for m in drain(orders)
+    ]
+    for field, said in LONG_NAMES.items():
+        with fails(Reason.MD_ERROR):
+            source.put("set", MQMD(**{field: said}), NOW | PutOptions.SET_ALL_CONTEXT)
+
+
 def test_28_the_time_of_a_put_goes_with_its_context(qm, app):
     """J5, G5: passed or set it is the original's, refused there is none; else it is that of this put."""
     qm.queue("IN")
@@ -780,6 +800,9 @@ def test_36_a_unit_of_work_backs_out_when_an_exception_leaves_it(app, orders):
         ({"accounting_token": "text"}, Reason.MD_ERROR),
         ({"accounting_token": bytes(33)}, Reason.MD_ERROR),
         ({"group_id": b"x" * 25}, Reason.MD_ERROR),
+        ({"reply_to_q": "\ud800"}, Reason.MD_ERROR),
+        ({"user_identifier": "\ud800"}, Reason.MD_ERROR),
+        ({"put_appl_name": "x" * 256}, Reason.MD_ERROR),
     ],
 )
 def test_bad_descriptors(orders, described, reason):
@@ -793,8 +816,9 @@ def test_other_bad_arguments(app, orders):
         orders.put(42)
     with fails(Reason.MD_ERROR):
         orders.put("x", {"priority": 3})
-    with fails(Reason.OD_ERROR):
-        app.open(42, OUT)
+    for target in (42, Target("ORDERS", alternate_user="\ud800"), Target("ORDERS", alternate_user="x" * 13)):
+        with fails(Reason.OD_ERROR):
+            app.open(target, OUT | OpenOptions.ALTERNATE_USER_AUTHORITY)
     for correl_id in (b"x" * 30, "x" * 24, bytearray(b"x" * 24), 42):
         with fails(Reason.MD_ERROR):
             orders.put("x", correl_id=correl_id)
