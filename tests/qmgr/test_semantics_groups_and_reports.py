@@ -799,6 +799,11 @@ def test_25_first_triggers_again_after_the_trigger_interval(qm, app, monitor):
     assert len(drain(monitor)) == 1
 
 
+def test_25_a_trigger_message_says_whose_it_is(app, monitor):
+    triggered(app, TriggerType.FIRST).put("a", None, NOW)
+    assert ["QM1"] == [message.envelope.reply_to_qmgr for message in drain(monitor)]
+
+
 def test_25_a_trigger_message_has_the_priority_of_the_initiation_queue(app, monitor):
     app.alter(LocalQueue, "INIT", def_priority=5)
     triggered(app, TriggerType.EVERY).put("a", MQMD(priority=2), NOW)

@@ -1,12 +1,13 @@
 """Semantics 26 to 36: resolution, dynamic queues, open options, inhibits, lengths, truncation, handles, identifiers."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
-from quaestor.mqi.descriptors import MQMD, NO_ID, Target
+from quaestor.mqi.descriptors import APPL_TYPE_QMGR, MQMD, NO_ID, Target
 from quaestor.mqi.headers import MQXQH
 from quaestor.mqi.objects import (
     AliasQueue,
@@ -538,6 +539,17 @@ def test_28_a_report_has_the_time_at_which_it_was_made(qm, app):
     asking = MQMD(put_date="20200229", put_time="23595999", report=int(Report.COA), reply_to_q="REPLIES")
     setter.put("x", asking, NOW | PutOptions.SET_ALL_CONTEXT)
     assert today(qm) == when(app.get("REPLIES", GET_NOW))
+
+
+def test_28_a_report_has_the_identity_of_the_original_and_an_origin_of_its_own(qm, app):
+    for name in ("IN", "REPLIES"):
+        qm.queue(name)
+    setter = app.open("IN", OUT | OpenOptions.SET_ALL_CONTEXT)
+    said = MQMD(user_identifier="CAROL", appl_identity_data="desk", put_appl_name="payroll", appl_origin_data="home")
+    setter.put("x", replace(said, report=int(Report.COA), reply_to_q="REPLIES"), NOW | PutOptions.SET_ALL_CONTEXT)
+    got = app.get("REPLIES", GET_NOW).envelope
+    assert ("CAROL", "desk") == (got.user_identifier, got.appl_identity_data)
+    assert (APPL_TYPE_QMGR, "QM1", "") == (got.put_appl_type, got.put_appl_name, got.appl_origin_data)
 
 
 def test_28_a_browse_leaves_no_context(qm, app):
