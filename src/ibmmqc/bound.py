@@ -184,14 +184,16 @@ class Bound:
 
     # -- messages
 
+    def _context(self, asked: dict[str, Any]) -> QueueHandle | None:
+        """The queue whose context is to be passed; a put that passes none does not need one (2097 where it does)."""
+        opened = self._objects.get(asked["Context"])
+        return None if isinstance(opened, Other) else opened
+
     def put(self, hobj: int, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes]:
         """MQPUT: descriptor and options as they came to be."""
         handle, asked = self._queue(hobj), PMO.read(pmo)
         said, body = self._said(md, asked, body)
-        context = asked["Context"]
-        message = handle.put(
-            body, said, put_options(asked["Options"]), context=self._queue(context) if context else None
-        )
+        message = handle.put(body, said, put_options(asked["Options"]), context=self._context(asked))
         self._asked(handle.name, asked["Options"])
         return self._put(md, pmo, message, handle.name)
 
@@ -206,11 +208,10 @@ class Bound:
         if not passed:
             message = self.connection.put1(_target(target), body, said, options)
         else:
-            context = self._queue(asked["Context"])
             with self.connection.open(
                 _target(target), OpenOptions.OUTPUT | passed | alternate
             ) as queue:  # the same bits
-                message = queue.put(body, said, options, context=context)
+                message = queue.put(body, said, options, context=self._context(asked))
         self._asked(target["ObjectName"], asked["Options"])
         return self._put(md, pmo, message, target["ObjectName"])
 

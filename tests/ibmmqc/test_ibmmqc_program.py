@@ -392,8 +392,6 @@ def test_put1_sets_and_passes_context(qmgr, orders):
         assert b"ZOE" == got.UserIdentifier.rstrip()
         kept = options == CMQC.MQPMO_PASS_ALL_CONTEXT
         assert kept is ((got.PutDate, got.PutTime) == (said.PutDate, said.PutTime) == (b"20200229", b"23595999"))
-    missing = mq.PMO(Options=CMQC.MQPMO_PASS_ALL_CONTEXT)
-    assert CMQC.MQRC_HOBJ_ERROR == reason_of(qmgr.put1, there, b"x", mq.MD(), missing)
 
 
 def test_a_number_that_inhibits_neither_nor_is_refused(orders):
@@ -562,3 +560,19 @@ def test_a_descriptor_can_be_used_for_the_next_put_too(qmgr, orders, tmp_path):
     for name in ("ORDERS", "FAR"):
         qmgr.put1(name, b"x", said)
         assert (500, b"MQSTR   ", b"C" * 24) == (said.Expiry, said.Format, said.CorrelId)
+
+
+def test_context_is_passed_from_a_queue_that_is_open(qmgr, orders):
+    """BO1: 2019 is for the queue that is put to; a put that passes no context does not look at the handle."""
+    passing = CMQC.MQPMO_PASS_ALL_CONTEXT
+    target = mq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_PASS_ALL_CONTEXT)
+    for context in (0, 4711, target.get_handle()):
+        assert CMQC.MQRC_CONTEXT_HANDLE_ERROR == reason_of(
+            target.put, b"x", mq.MD(), mq.PMO(Options=passing, Context=context)
+        )
+        assert CMQC.MQRC_CONTEXT_HANDLE_ERROR == reason_of(
+            qmgr.put1, "ORDERS", b"x", mq.MD(), mq.PMO(Options=passing, Context=context)
+        )
+        target.put(b"own", mq.MD(), mq.PMO(Context=context))
+    assert [b"own"] * 3 == [orders.get() for _ in range(3)]
+    target.close()

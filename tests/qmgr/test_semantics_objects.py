@@ -473,6 +473,24 @@ def test_28_context_is_passed_from_a_message_that_was_got(qm, app, other):
     ]
 
 
+def test_28_context_is_that_of_an_open_queue_of_the_same_connection(qm, app, other, orders):
+    """HA8: what is no such queue is refused where context is to be passed, and not looked at elsewhere."""
+    passing = NOW | PutOptions.PASS_ALL_CONTEXT
+    mine, theirs, gone = other.open("ORDERS", SAVES), app.open("ORDERS", SAVES), other.open("ORDERS", SAVES)
+    for handle in (mine, theirs, gone):
+        orders.put("x", None, NOW)
+        handle.get(GET_NOW)
+    gone.close()
+    for context in (theirs, gone, other.open("ORDERS", OUT), 42):
+        with fails(Reason.CONTEXT_HANDLE_ERROR):
+            mine.put("passed", None, passing, context=context)
+        mine.put("own", None, NOW, context=context)
+    with fails(Reason.CONTEXT_HANDLE_ERROR):
+        other.put1("ORDERS", "passed", None, passing)
+    assert ["own"] * 4 == bodies(drain(orders))
+    mine.put("passed", None, passing, context=mine)
+
+
 LONG_NAMES = {"user_identifier": "administrator", "put_appl_name": "a program with a rather long name"}
 
 

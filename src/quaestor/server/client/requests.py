@@ -13,6 +13,8 @@ Rules
       nothing else: not for a browse, a selection or a group. How long it may be is asked of it as of any message. Its
       envelopes are told apart from those of answers: when it is got, answers have come that were sent behind it.
   RQ6 An answer that is not of the kind its call has is as little to be read as bytes that are no value.
+  RQ7 A handle whose context is to be passed is named where it is an open one of the same connection, else none is; the
+      queue manager says what that means (HA8).
 
 Called by connection and asynchronous.  Calls wire, values.
 """
@@ -181,8 +183,9 @@ def failure(payload: bytes) -> Exception:
 class HandleRequests:
     """What a handle sends, and how it reads the answers (RQ2)."""
 
-    def __init__(self, number: int, name: str, options: int) -> None:
-        self.number, self.name = number, name
+    def __init__(self, owner: object, number: int, name: str, options: int) -> None:
+        self.owner, self.number, self.name = owner, number, name
+        self.opened = True
         self.token = 0
         self._reads_ahead = bool(int(options) & _READ_AHEAD)
         self._ahead: deque[tuple[Message, int]] = deque()
@@ -236,7 +239,7 @@ class HandleRequests:
         if correl:
             flags |= CORREL
             head += correl
-        if context is not None:
+        if isinstance(context, HandleRequests) and context.opened and context.owner is self.owner:
             flags |= CONTEXT
             head += wire.COUNT.pack(context.number)
         return flags, head + described
