@@ -849,6 +849,10 @@ def test_other_bad_arguments(app, orders):
     for target in (42, Target("ORDERS", alternate_user="\ud800"), Target("ORDERS", alternate_user="x" * 13)):
         with fails(Reason.OD_ERROR):
             app.open(target, OUT | OpenOptions.ALTERNATE_USER_AUTHORITY)
+    with fails(Reason.OBJECT_NAME_ERROR):
+        app.open("\ud800", OUT)
+    with fails(Reason.OBJECT_Q_MGR_NAME_ERROR):
+        app.open("ORDERS", OUT, qmgr="\ud800")
     for correl_id in (b"x" * 30, "x" * 24, bytearray(b"x" * 24), 42):
         with fails(Reason.MD_ERROR):
             orders.put("x", correl_id=correl_id)
