@@ -57,7 +57,8 @@ _NOT_TAKING = int(
     GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR | GetOptions.UNLOCK
 )
 _VERSION_WITH_MATCH = _VERSION_WITH_GROUPS = 2
-_MATCHES = 1 | 2 | 4 | 8 | 32
+MATCH_OFFSET = 16
+"""What is selected by its offset in a message is all of it: there are no segments."""
 
 Got = tuple[bytes, bytes, bytes, int, int, int]
 
@@ -373,7 +374,7 @@ def get_options(options: int) -> int:
 
 def _selection(asked: dict[str, Any], sought: dict[str, Any]) -> dict[str, Any]:
     """Which message is meant, by the options and the descriptor passed."""
-    match = asked["MatchOptions"] & _MATCHES if asked["Version"] >= _VERSION_WITH_MATCH else 1 | 2
+    match = asked["MatchOptions"] & ~MATCH_OFFSET if asked["Version"] >= _VERSION_WITH_MATCH else 1 | 2
     if sought["Version"] < _VERSION_WITH_GROUPS:
         sought = {**sought, "GroupId": NO_ID, "MsgSeqNumber": 1}
     chosen: dict[str, Any] = {"match": match}
