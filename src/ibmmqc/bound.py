@@ -112,6 +112,9 @@ class Bound:
         self.async_puts = AsyncPuts()
         self.consumers = Consumers(hconn, self.get, callback)
         self._message_handles = message_handles
+        self.made_for_it: set[int] = set()
+        """Message handles that end with it, by their numbers."""
+
         self._objects: dict[int, QueueHandle | Other] = {}
         self._asked_for: dict[int, str] = {}
         self._number = itertools.count(1)

@@ -576,3 +576,19 @@ def test_context_is_passed_from_a_queue_that_is_open(qmgr, orders):
         target.put(b"own", mq.MD(), mq.PMO(Context=context))
     assert [b"own"] * 3 == [orders.get() for _ in range(3)]
     target.close()
+
+
+def test_a_message_handle_ends_with_its_connection(qmgr):
+    """CA5: the next call with it is 2018; another connection finds it gone, and one of no connection goes on."""
+    another, unbound = mq.connect("QM1"), mq.MessageHandle()
+    handle = mq.MessageHandle(another)
+    handle.properties.set("COLOUR", "red")
+    unbound.properties.set("COLOUR", "blue")
+    another.disconnect()
+    for call in (lambda: handle.properties.set("COLOUR", "red"), lambda: handle.properties.get("COLOUR"), handle.dlt):
+        assert CMQC.MQRC_HCONN_ERROR == reason_of(call)
+    assert CMQC.MQRC_HMSG_ERROR == reason_of(
+        mq.MessageHandle(qmgr, dup_handle=handle.get_handle()).properties.get, "COLOUR"
+    )
+    assert "blue" == unbound.properties.get("COLOUR")
+    assert (-1, CMQC.MQCC_FAILED, CMQC.MQRC_HCONN_ERROR) == ibmmqc.MQCRTMH(4711, mq.CMHO().pack())
