@@ -153,6 +153,19 @@ def test_20_browsing_in_logical_order(app, groups):
     assert groups.get(GetOptions.BROWSE_FIRST | GetOptions.LOGICAL_ORDER).text == "a1"
 
 
+def test_20_a_browse_in_another_order_leaves_the_group(app, groups):
+    put_group(groups, "1", "2", "3")
+    groups.put("alone", None, NOW)
+    first, step, in_order = GetOptions.BROWSE_FIRST, GetOptions.BROWSE_NEXT, GetOptions.LOGICAL_ORDER
+    assert ["1", "2"] == bodies([groups.get(first | in_order), groups.get(step)])
+    assert warns(app, Reason.INCOMPLETE_GROUP)
+    assert "alone" == groups.get(step | in_order).text
+    groups.get(first | in_order)
+    assert "1" == groups.get(first).text
+    assert app.warning is None
+    assert "alone" == groups.get(step | in_order).text
+
+
 def test_20_a_group_needs_an_index_by_group(orders):
     with fails(Reason.Q_INDEX_TYPE_ERROR):
         orders.get(GetOptions.LOGICAL_ORDER)

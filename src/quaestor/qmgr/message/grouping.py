@@ -4,7 +4,8 @@ Rules
   U1  Under LOGICAL_ORDER the queue manager gives the messages of a group their identifier and numbers; the first
       begins a group, the one flagged last ends it.
   U2  A group is all in or all out of syncpoint (2245) and of one persistence (2185).
-  U3  A put or get without LOGICAL_ORDER inside a group ends the queue manager's care of it: warning 2241.
+  U3  A put or get without LOGICAL_ORDER inside a group ends the queue manager's care of it: warning 2241. So does the
+      browse of a next message; one of the first begins anew, in whichever order.
       A message outside any group, put with LOGICAL_ORDER inside one, is refused: 2241.
   U4  A get in logical order takes a group at the place of its first message; ALL_MSGS_AVAILABLE takes only groups
       whose last message and all before it are there, and none of them expired. What the handle itself has locked is
