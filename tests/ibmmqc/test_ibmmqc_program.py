@@ -592,3 +592,21 @@ def test_a_message_handle_ends_with_its_connection(qmgr):
     )
     assert "blue" == unbound.properties.get("COLOUR")
     assert (-1, CMQC.MQCC_FAILED, CMQC.MQRC_HCONN_ERROR) == ibmmqc.MQCRTMH(4711, mq.CMHO().pack())
+
+
+def test_a_structure_of_a_version_that_nobody_knows(qmgr, orders):
+    """BO9."""
+    orders.put(b"x")
+    for reason, call in (
+        (CMQC.MQRC_MD_ERROR, lambda: orders.put(b"y", mq.MD(Version=3))),
+        (CMQC.MQRC_PMO_ERROR, lambda: orders.put(b"y", mq.MD(), mq.PMO(Version=0))),
+        (CMQC.MQRC_MD_ERROR, lambda: orders.get(None, mq.MD(Version=0))),
+        (CMQC.MQRC_GMO_ERROR, lambda: orders.get(None, mq.MD(), mq.GMO(Version=5))),
+        (CMQC.MQRC_OD_ERROR, lambda: mq.Queue(qmgr, mq.OD(ObjectName=b"ORDERS", Version=5), CMQC.MQOO_OUTPUT)),
+        (CMQC.MQRC_OD_ERROR, lambda: qmgr.put1(mq.OD(ObjectName=b"ORDERS", Version=5), b"y")),
+    ):
+        assert reason == reason_of(call)
+    hconn, hobj, others = qmgr.get_handle(), orders.get_handle(), mq.PMO().pack()
+    assert (CMQC.MQCC_FAILED, CMQC.MQRC_MD_ERROR) == ibmmqc.MQPUT(hconn, hobj, bytes(364), others, b"y")[-2:]
+    assert [b"x"] == [orders.get()]
+    assert CMQC.MQRC_NO_MSG_AVAILABLE == reason_of(orders.get)
