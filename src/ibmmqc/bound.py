@@ -183,6 +183,10 @@ class Bound:
             raise MQError(Reason.HOBJ_ERROR, handle=hobj)  # BO1
         return opened
 
+    def check_queue(self, hobj: int) -> None:
+        """Refuse a number that is no open queue (BO1)."""
+        self._queue(hobj)
+
     def _queue(self, hobj: int) -> QueueHandle:
         opened = self._object(hobj)
         if isinstance(opened, Other):

@@ -31,6 +31,7 @@ NO_CONNECTION = (0, -3)
 FUNCTION_NOT_SUPPORTED, HMSG_ERROR, PROPERTY_NOT_AVAILABLE, PROPERTY_VALUE_TOO_BIG = 2298, 2460, 2471, 2469
 STAT_TYPE_ERROR = 2430
 ASYNC_ERRORS, RECONNECTION_ERRORS = 0, 2
+MESSAGE_CONSUMER = 1
 INQ_NEXT, INQ_UNDER_CURSOR, DELETE_UNDER_CURSOR = 8, 16, 1
 
 _connections: dict[int, Bound] = {}
@@ -231,12 +232,18 @@ def MQCBINIT(function: Call) -> None:
 def MQCB(hconn: int, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes) -> Codes:
     def change(bound: Bound) -> None:
         asked = CBD.read(cbd)
+        if not operation or operation & ~consumers.OF_CONSUMERS:
+            raise MQError(Reason.OPERATION_ERROR, operation=operation)
         if operation & consumers.OP_REGISTER:
+            if asked["CallbackType"] == MESSAGE_CONSUMER:
+                bound.check_queue(hobj)
             bound.consumers.register(Consumer(hobj, md, gmo, asked["Options"], asked["MaxMsgLength"]))
         elif operation & consumers.OP_DEREGISTER and not bound.consumers.deregister(hobj):
             raise MQError(Reason.CALLBACK_NOT_REGISTERED, handle=hobj)
         if operation & (consumers.OP_SUSPEND | consumers.OP_RESUME):
-            bound.consumers.suspend(hobj, suspended=bool(operation & consumers.OP_SUSPEND))
+            suspended = bool(operation & consumers.OP_SUSPEND)
+            if not bound.consumers.suspend(hobj, suspended=suspended):
+                raise MQError(Reason.CALLBACK_NOT_REGISTERED, handle=hobj)
 
     return _codes(hconn, change)
 

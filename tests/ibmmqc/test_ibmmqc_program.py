@@ -610,3 +610,19 @@ def test_a_structure_of_a_version_that_nobody_knows(qmgr, orders):
     assert (CMQC.MQCC_FAILED, CMQC.MQRC_MD_ERROR) == ibmmqc.MQPUT(hconn, hobj, bytes(364), others, b"y")[-2:]
     assert [b"x"] == [orders.get()]
     assert CMQC.MQRC_NO_MSG_AVAILABLE == reason_of(orders.get)
+
+
+def test_a_function_is_registered_for_an_open_queue(qmgr, orders):
+    """BO1: a bad number is told when the function is registered, not to the function when it is called."""
+
+    def asked(operation, hobj):
+        return ibmmqc.MQCB(qmgr.get_handle(), operation, mq.CBD().pack(), hobj, mq.MD().pack(), mq.GMO().pack())
+
+    failed, queue = CMQC.MQCC_FAILED, orders.get_handle()
+    assert (failed, CMQC.MQRC_HOBJ_ERROR) == asked(CMQC.MQOP_REGISTER, 4711)
+    for operation in (CMQC.MQOP_SUSPEND, CMQC.MQOP_RESUME, CMQC.MQOP_DEREGISTER):
+        assert (failed, CMQC.MQRC_CALLBACK_NOT_REGISTERED) == asked(operation, queue)
+    for operation in (0, 7, CMQC.MQOP_REGISTER | CMQC.MQOP_START):
+        assert (failed, CMQC.MQRC_OPERATION_ERROR) == asked(operation, queue)
+    for operation in (CMQC.MQOP_REGISTER | CMQC.MQOP_SUSPEND, CMQC.MQOP_RESUME, CMQC.MQOP_DEREGISTER):
+        assert (CMQC.MQCC_OK, CMQC.MQRC_NONE) == asked(operation, queue)
