@@ -13,6 +13,8 @@ Rules
       the queue that was made from it. The names resolved are those of the queue here, also of one that leads elsewhere.
   BO8 A get with a descriptor of version 1 first asks with room for an extension (EX4). Where the message needs none
       and fits without, that very message is asked for again; where somebody else has it by then, all begins anew.
+  BO9 A structure with another eye-catcher than its own, or of a version that is not known, is refused: 2026, 2044, 2173
+      or 2186.
 
 Called by calls.  Calls the native API, structures, extensions, consumers.
 """
@@ -30,7 +32,7 @@ from ibmmqc.consumers import Call, Consumers
 from ibmmqc.descriptors import converted, envelope, group_status, in_byte_order, returned
 from ibmmqc.doors import Door
 from ibmmqc.properties import FORMAT_RFH2, MessageHandle, carried
-from ibmmqc.structures import GMO, MD, OD, PMO
+from ibmmqc.structures import GMO, MD, OD, PMO, VERSIONS, Structure
 from quaestor.mqi.calls import QueueHandle
 from quaestor.mqi.descriptors import CCSID_UTF8, MQMD, NO_ID, Target
 from quaestor.mqi.messages import Message
@@ -56,8 +58,10 @@ _IN_OR_OUT = int(GetOptions.SYNCPOINT | GetOptions.NO_SYNCPOINT | GetOptions.SYN
 _NOT_TAKING = int(
     GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR | GetOptions.UNLOCK
 )
+_ERRORS = {"MD": Reason.MD_ERROR, "OD": Reason.OD_ERROR, "PMO": Reason.PMO_ERROR, "GMO": Reason.GMO_ERROR}
 _VERSION_WITH_MATCH = _VERSION_WITH_GROUPS = 2
-_MATCHES = 1 | 2 | 4 | 8 | 32
+MATCH_OFFSET = 16
+"""What is selected by its offset in a message is all of it: there are no segments."""
 
 Got = tuple[bytes, bytes, bytes, int, int, int]
 
@@ -111,6 +115,9 @@ class Bound:
         self.async_puts = AsyncPuts()
         self.consumers = Consumers(hconn, self.get, callback)
         self._message_handles = message_handles
+        self.made_for_it: set[int] = set()
+        """Message handles that end with it, by their numbers."""
+
         self._objects: dict[int, QueueHandle | Other] = {}
         self._asked_for: dict[int, str] = {}
         self._number = itertools.count(1)
@@ -119,7 +126,7 @@ class Bound:
 
     def open(self, od: bytes, options: int) -> tuple[int, bytes]:
         """MQOPEN: the number of the object, and the descriptor with the name it came to have."""
-        asked = OD.read(od)
+        asked = _known(OD, od)
         if asked["ObjectType"] == QUEUE:
             opened: QueueHandle | Other = self.connection.open(_target(asked), options & ~OPEN_DROPPED)
         else:
@@ -176,6 +183,10 @@ class Bound:
             raise MQError(Reason.HOBJ_ERROR, handle=hobj)  # BO1
         return opened
 
+    def check_queue(self, hobj: int) -> None:
+        """Refuse a number that is no open queue (BO1)."""
+        self._queue(hobj)
+
     def _queue(self, hobj: int) -> QueueHandle:
         opened = self._object(hobj)
         if isinstance(opened, Other):
@@ -184,20 +195,22 @@ class Bound:
 
     # -- messages
 
+    def _context(self, asked: dict[str, Any]) -> QueueHandle | None:
+        """The queue whose context is to be passed; a put that passes none does not need one (2097 where it does)."""
+        opened = self._objects.get(asked["Context"])
+        return None if isinstance(opened, Other) else opened
+
     def put(self, hobj: int, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes]:
         """MQPUT: descriptor and options as they came to be."""
-        handle, asked = self._queue(hobj), PMO.read(pmo)
+        handle, asked = self._queue(hobj), _known(PMO, pmo)
         said, body = self._said(md, asked, body)
-        context = asked["Context"]
-        message = handle.put(
-            body, said, put_options(asked["Options"]), context=self._queue(context) if context else None
-        )
+        message = handle.put(body, said, put_options(asked["Options"]), context=self._context(asked))
         self._asked(handle.name, asked["Options"])
         return self._put(md, pmo, message, handle.name)
 
     def put1(self, od: bytes, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes]:
         """MQPUT1."""
-        target, asked = OD.read(od), PMO.read(pmo)
+        target, asked = _known(OD, od), _known(PMO, pmo)
         said, body = self._said(md, asked, body)
         options = put_options(asked["Options"])
         put1_plan(options)
@@ -206,11 +219,10 @@ class Bound:
         if not passed:
             message = self.connection.put1(_target(target), body, said, options)
         else:
-            context = self._queue(asked["Context"])
             with self.connection.open(
                 _target(target), OpenOptions.OUTPUT | passed | alternate
             ) as queue:  # the same bits
-                message = queue.put(body, said, options, context=context)
+                message = queue.put(body, said, options, context=self._context(asked))
         self._asked(target["ObjectName"], asked["Options"])
         return self._put(md, pmo, message, target["ObjectName"])
 
@@ -236,7 +248,7 @@ class Bound:
 
     def _said(self, md: bytes, asked: dict[str, Any], body: bytes) -> tuple[MQMD, bytes]:
         """Descriptor and body as they are stored: without an extension, with properties (EX1, BO5)."""
-        said, body = extensions.honoured(envelope(MD.read(md)), body)
+        said, body = extensions.honoured(envelope(_known(MD, md)), body)
         return self._with_properties(said, asked, body)
 
     def _with_properties(self, said: MQMD, asked: dict[str, Any], body: bytes) -> tuple[MQMD, bytes]:
@@ -248,7 +260,7 @@ class Bound:
 
     def get(self, hobj: int, md: bytes, gmo: bytes, room: int) -> Got:
         """MQGET: body, descriptor, options, length, completion and reason code."""
-        asked, sought = GMO.read(gmo), MD.read(md)
+        asked, sought = _known(GMO, gmo), _known(MD, md)
         keeps_handle = asked["MsgHandle"] in self._message_handles and not asked["Options"] & FORCE_HEADER
         strips = keeps_handle or bool(asked["Options"] & NO_PROPERTIES)
         cuts_here = strips and bool(asked["Options"] & GetOptions.ACCEPT_TRUNCATED_MSG)
@@ -332,6 +344,14 @@ class Bound:
         return body, md, length, reason or (0 if warned is None else int(warned.reason))
 
 
+def _known(structure: Structure, packed: bytes) -> dict[str, Any]:
+    """The fields of a structure that says what it is, in a version that is known (BO9)."""
+    fields, kind = structure.read(packed), structure.name[2:]
+    if fields["StrucId"] != kind or not 1 <= fields["Version"] <= VERSIONS[kind.lower()]:
+        raise MQError(_ERRORS[kind], structure=fields["StrucId"], version=fields["Version"])
+    return fields
+
+
 def _extended(md: bytes) -> bytes:
     """A descriptor that says that an extension leads the body."""
     fields = {"Encoding": extensions.ENCODING_NATIVE, "CodedCharSetId": CCSID_UTF8}
@@ -372,7 +392,7 @@ def get_options(options: int) -> int:
 
 def _selection(asked: dict[str, Any], sought: dict[str, Any]) -> dict[str, Any]:
     """Which message is meant, by the options and the descriptor passed."""
-    match = asked["MatchOptions"] & _MATCHES if asked["Version"] >= _VERSION_WITH_MATCH else 1 | 2
+    match = asked["MatchOptions"] & ~MATCH_OFFSET if asked["Version"] >= _VERSION_WITH_MATCH else 1 | 2
     if sought["Version"] < _VERSION_WITH_GROUPS:
         sought = {**sought, "GroupId": NO_ID, "MsgSeqNumber": 1}
     chosen: dict[str, Any] = {"match": match}

@@ -6,6 +6,8 @@ Rules
   CA3 A put that asks for no response is counted, and what it warned of or failed with kept for MQSTAT instead of being
       answered: the first of them, and the first failure rather than a warning before it.
   CA4 Publish and subscribe is not there: 2298.
+  CA5 A message handle ends with the connection that it was made for, at the latest. One that was made for none (the
+      package's 0, or MQHC_UNASSOCIATED_HCONN) ends when it is deleted.
 
 Called by the module `ibmmqc`.  Calls bound, doors.
 """
@@ -25,9 +27,11 @@ from quaestor.mqi.reasons import CompCode, MQError, Reason
 Codes = tuple[int, int]
 OK, WARNING, FAILED = int(CompCode.OK), int(CompCode.WARNING), int(CompCode.FAILED)
 UNUSABLE = -1
+NO_CONNECTION = (0, -3)
 FUNCTION_NOT_SUPPORTED, HMSG_ERROR, PROPERTY_NOT_AVAILABLE, PROPERTY_VALUE_TOO_BIG = 2298, 2460, 2471, 2469
 STAT_TYPE_ERROR = 2430
 ASYNC_ERRORS, RECONNECTION_ERRORS = 0, 2
+MESSAGE_CONSUMER = 1
 INQ_NEXT, INQ_UNDER_CURSOR, DELETE_UNDER_CURSOR = 8, 16, 1
 
 _connections: dict[int, Bound] = {}
@@ -96,6 +100,8 @@ def MQDISC(hconn: int) -> Codes:
         bound = _bound(hconn)
         bound.consumers.stop()
         del _connections[hconn]
+        for hmsg in bound.made_for_it:
+            _message_handles.pop(hmsg, None)  # CA5
         bound.connection.disconnect()
     except MQError as error:
         return int(error.comp_code), int(error.reason)
@@ -226,12 +232,18 @@ def MQCBINIT(function: Call) -> None:
 def MQCB(hconn: int, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes) -> Codes:
     def change(bound: Bound) -> None:
         asked = CBD.read(cbd)
+        if not operation or operation & ~consumers.OF_CONSUMERS:
+            raise MQError(Reason.OPERATION_ERROR, operation=operation)
         if operation & consumers.OP_REGISTER:
+            if asked["CallbackType"] == MESSAGE_CONSUMER:
+                bound.check_queue(hobj)
             bound.consumers.register(Consumer(hobj, md, gmo, asked["Options"], asked["MaxMsgLength"]))
         elif operation & consumers.OP_DEREGISTER and not bound.consumers.deregister(hobj):
             raise MQError(Reason.CALLBACK_NOT_REGISTERED, handle=hobj)
         if operation & (consumers.OP_SUSPEND | consumers.OP_RESUME):
-            bound.consumers.suspend(hobj, suspended=bool(operation & consumers.OP_SUSPEND))
+            suspended = bool(operation & consumers.OP_SUSPEND)
+            if not bound.consumers.suspend(hobj, suspended=suspended):
+                raise MQError(Reason.CALLBACK_NOT_REGISTERED, handle=hobj)
 
     return _codes(hconn, change)
 
@@ -253,20 +265,38 @@ def MQCTL(hconn: int, operation: int, _ctlo: bytes) -> Codes:
 # -- message handles
 
 
-def MQCRTMH(_hconn: int, _cmho: bytes) -> tuple[int, int, int]:
+def MQCRTMH(hconn: int, _cmho: bytes) -> tuple[int, int, int]:
     hmsg = next(_numbers)
+    if hconn not in NO_CONNECTION:
+        try:
+            _bound(hconn).made_for_it.add(hmsg)
+        except MQError as error:
+            return UNUSABLE, int(error.comp_code), int(error.reason)
     _message_handles[hmsg] = MessageHandle()
     return hmsg, OK, 0
 
 
-def MQDLTMH(_hconn: int, hmsg: int, _dmho: bytes) -> Codes:
-    return (OK, 0) if _message_handles.pop(hmsg, None) is not None else (FAILED, HMSG_ERROR)
+def _message_handle(hconn: int, hmsg: int) -> tuple[MessageHandle | None, int]:
+    """The handle of this number, or why there is none (CA2)."""
+    if hconn not in NO_CONNECTION and hconn not in _connections:
+        return None, int(Reason.HCONN_ERROR)
+    return _message_handles.get(hmsg), HMSG_ERROR
 
 
-def MQSETMP(_hconn: int, hmsg: int, _smpo: bytes, name: bytes, _pd: bytes, kind: int, value: Any, length: int) -> Codes:
-    handle = _message_handles.get(hmsg)
+def MQDLTMH(hconn: int, hmsg: int, _dmho: bytes) -> Codes:
+    handle, reason = _message_handle(hconn, hmsg)
     if handle is None:
-        return FAILED, HMSG_ERROR
+        return FAILED, reason
+    del _message_handles[hmsg]
+    for bound in _connections.values():
+        bound.made_for_it.discard(hmsg)
+    return OK, 0
+
+
+def MQSETMP(hconn: int, hmsg: int, _smpo: bytes, name: bytes, _pd: bytes, kind: int, value: Any, length: int) -> Codes:
+    handle, reason = _message_handle(hconn, hmsg)
+    if handle is None:
+        return FAILED, reason
     if isinstance(value, bytes) and length >= 0:
         value = value[:length]
     reason = handle.set(_text(name), kind, value)
@@ -274,11 +304,11 @@ def MQSETMP(_hconn: int, hmsg: int, _smpo: bytes, name: bytes, _pd: bytes, kind:
 
 
 def MQINQMP(
-    _hconn: int, hmsg: int, impo: bytes, name: bytes, _pd: bytes, _kind: int, room: int
+    hconn: int, hmsg: int, impo: bytes, name: bytes, _pd: bytes, _kind: int, room: int
 ) -> tuple[Any, int, str | None, int, int]:
-    handle = _message_handles.get(hmsg)
+    handle, reason = _message_handle(hconn, hmsg)
     if handle is None:
-        return None, 0, None, FAILED, HMSG_ERROR
+        return None, 0, None, FAILED, reason
     sought, options = _text(name), IMPO.read(impo)["Options"]
     if options & INQ_UNDER_CURSOR:
         found = handle.under_cursor()
@@ -293,10 +323,10 @@ def MQINQMP(
     return prop.value, prop.length, told, OK, 0
 
 
-def MQDLTMP(_hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> Codes:
-    handle = _message_handles.get(hmsg)
+def MQDLTMP(hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> Codes:
+    handle, reason = _message_handle(hconn, hmsg)
     if handle is None:
-        return FAILED, HMSG_ERROR
+        return FAILED, reason
     if not DMPO.read(dmpo)["Options"] & DELETE_UNDER_CURSOR:
         return (OK, 0) if handle.delete(_text(name)) else (WARNING, PROPERTY_NOT_AVAILABLE)
     found = handle.under_cursor()

@@ -215,10 +215,10 @@ def test_a_property_that_cannot_be_is_refused(properties):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: ibmmqc.MQDLTMH(1, 999_999, b""),
-        lambda: ibmmqc.MQSETMP(1, 999_999, b"", b"a", b"", CMQC.MQTYPE_STRING, "x", -1),
-        lambda: ibmmqc.MQINQMP(1, 999_999, b"", b"a", b"", 0, 10)[-2:],
-        lambda: ibmmqc.MQDLTMP(1, 999_999, b"", b"a"),
+        lambda: ibmmqc.MQDLTMH(0, 999_999, b""),
+        lambda: ibmmqc.MQSETMP(0, 999_999, b"", b"a", b"", CMQC.MQTYPE_STRING, "x", -1),
+        lambda: ibmmqc.MQINQMP(0, 999_999, b"", b"a", b"", 0, 10)[-2:],
+        lambda: ibmmqc.MQDLTMP(0, 999_999, b"", b"a"),
     ],
 )
 def test_a_message_handle_that_is_none(call):

@@ -392,8 +392,6 @@ def test_put1_sets_and_passes_context(qmgr, orders):
         assert b"ZOE" == got.UserIdentifier.rstrip()
         kept = options == CMQC.MQPMO_PASS_ALL_CONTEXT
         assert kept is ((got.PutDate, got.PutTime) == (said.PutDate, said.PutTime) == (b"20200229", b"23595999"))
-    missing = mq.PMO(Options=CMQC.MQPMO_PASS_ALL_CONTEXT)
-    assert CMQC.MQRC_HOBJ_ERROR == reason_of(qmgr.put1, there, b"x", mq.MD(), missing)
 
 
 def test_a_number_that_inhibits_neither_nor_is_refused(orders):
@@ -562,3 +560,69 @@ def test_a_descriptor_can_be_used_for_the_next_put_too(qmgr, orders, tmp_path):
     for name in ("ORDERS", "FAR"):
         qmgr.put1(name, b"x", said)
         assert (500, b"MQSTR   ", b"C" * 24) == (said.Expiry, said.Format, said.CorrelId)
+
+
+def test_context_is_passed_from_a_queue_that_is_open(qmgr, orders):
+    """BO1: 2019 is for the queue that is put to; a put that passes no context does not look at the handle."""
+    passing = CMQC.MQPMO_PASS_ALL_CONTEXT
+    target = mq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_PASS_ALL_CONTEXT)
+    for context in (0, 4711, target.get_handle()):
+        assert CMQC.MQRC_CONTEXT_HANDLE_ERROR == reason_of(
+            target.put, b"x", mq.MD(), mq.PMO(Options=passing, Context=context)
+        )
+        assert CMQC.MQRC_CONTEXT_HANDLE_ERROR == reason_of(
+            qmgr.put1, "ORDERS", b"x", mq.MD(), mq.PMO(Options=passing, Context=context)
+        )
+        target.put(b"own", mq.MD(), mq.PMO(Context=context))
+    assert [b"own"] * 3 == [orders.get() for _ in range(3)]
+    target.close()
+
+
+def test_a_message_handle_ends_with_its_connection(qmgr):
+    """CA5: the next call with it is 2018; another connection finds it gone, and one of no connection goes on."""
+    another, unbound = mq.connect("QM1"), mq.MessageHandle()
+    handle = mq.MessageHandle(another)
+    handle.properties.set("COLOUR", "red")
+    unbound.properties.set("COLOUR", "blue")
+    another.disconnect()
+    for call in (lambda: handle.properties.set("COLOUR", "red"), lambda: handle.properties.get("COLOUR"), handle.dlt):
+        assert CMQC.MQRC_HCONN_ERROR == reason_of(call)
+    assert CMQC.MQRC_HMSG_ERROR == reason_of(
+        mq.MessageHandle(qmgr, dup_handle=handle.get_handle()).properties.get, "COLOUR"
+    )
+    assert "blue" == unbound.properties.get("COLOUR")
+    assert (-1, CMQC.MQCC_FAILED, CMQC.MQRC_HCONN_ERROR) == ibmmqc.MQCRTMH(4711, mq.CMHO().pack())
+
+
+def test_a_structure_of_a_version_that_nobody_knows(qmgr, orders):
+    """BO9."""
+    orders.put(b"x")
+    for reason, call in (
+        (CMQC.MQRC_MD_ERROR, lambda: orders.put(b"y", mq.MD(Version=3))),
+        (CMQC.MQRC_PMO_ERROR, lambda: orders.put(b"y", mq.MD(), mq.PMO(Version=0))),
+        (CMQC.MQRC_MD_ERROR, lambda: orders.get(None, mq.MD(Version=0))),
+        (CMQC.MQRC_GMO_ERROR, lambda: orders.get(None, mq.MD(), mq.GMO(Version=5))),
+        (CMQC.MQRC_OD_ERROR, lambda: mq.Queue(qmgr, mq.OD(ObjectName=b"ORDERS", Version=5), CMQC.MQOO_OUTPUT)),
+        (CMQC.MQRC_OD_ERROR, lambda: qmgr.put1(mq.OD(ObjectName=b"ORDERS", Version=5), b"y")),
+    ):
+        assert reason == reason_of(call)
+    hconn, hobj, others = qmgr.get_handle(), orders.get_handle(), mq.PMO().pack()
+    assert (CMQC.MQCC_FAILED, CMQC.MQRC_MD_ERROR) == ibmmqc.MQPUT(hconn, hobj, bytes(364), others, b"y")[-2:]
+    assert [b"x"] == [orders.get()]
+    assert CMQC.MQRC_NO_MSG_AVAILABLE == reason_of(orders.get)
+
+
+def test_a_function_is_registered_for_an_open_queue(qmgr, orders):
+    """BO1: a bad number is told when the function is registered, not to the function when it is called."""
+
+    def asked(operation, hobj):
+        return ibmmqc.MQCB(qmgr.get_handle(), operation, mq.CBD().pack(), hobj, mq.MD().pack(), mq.GMO().pack())
+
+    failed, queue = CMQC.MQCC_FAILED, orders.get_handle()
+    assert (failed, CMQC.MQRC_HOBJ_ERROR) == asked(CMQC.MQOP_REGISTER, 4711)
+    for operation in (CMQC.MQOP_SUSPEND, CMQC.MQOP_RESUME, CMQC.MQOP_DEREGISTER):
+        assert (failed, CMQC.MQRC_CALLBACK_NOT_REGISTERED) == asked(operation, queue)
+    for operation in (0, 7, CMQC.MQOP_REGISTER | CMQC.MQOP_START):
+        assert (failed, CMQC.MQRC_OPERATION_ERROR) == asked(operation, queue)
+    for operation in (CMQC.MQOP_REGISTER | CMQC.MQOP_SUSPEND, CMQC.MQOP_RESUME, CMQC.MQOP_DEREGISTER):
+        assert (CMQC.MQCC_OK, CMQC.MQRC_NONE) == asked(operation, queue)

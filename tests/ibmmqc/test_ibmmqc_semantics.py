@@ -80,6 +80,14 @@ def test_07_08_a_backout_count_and_a_threshold_that_the_program_looks_at(qmgr, q
     assert (2362, b"WORK", b"poison") == (header.Reason, header.DestQName.rstrip(b"\0 "), moved[172:])
 
 
+@pytest.mark.parametrize("options", [64, 4096, -1])
+def test_18_match_options_that_are_not_known_are_refused(orders, options):
+    orders.put(b"x")
+    assert CMQC.MQRC_MATCH_OPTIONS_ERROR == reason_of(orders.get, None, mq.MD(), mq.GMO(MatchOptions=options))
+    known = CMQC.MQMO_MATCH_MSG_ID | CMQC.MQMO_MATCH_OFFSET
+    assert b"x" == orders.get(None, mq.MD(), mq.GMO(MatchOptions=known))
+
+
 def test_20_a_group_in_logical_order(queue):
     groups = queue("GROUPS", index_type=IndexType.GROUPID)
     in_order = mq.PMO(Options=CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_NO_SYNCPOINT)

@@ -59,6 +59,26 @@ def test_backout_inquire_set_and_put1(qm):
     talk(qm, conversation)
 
 
+@pytest.mark.parametrize("out_of_syncpoint", [0, NOW])
+def test_context_is_passed(qm, out_of_syncpoint):
+    passing = OpenOptions.SAVE_ALL_CONTEXT | OpenOptions.PASS_ALL_CONTEXT
+
+    async def conversation(app, orders):
+        await orders.put("x", None, NOW)
+        every = await app.open("ORDERS", EVERYTHING | passing)
+        got = await every.get(GET_NOW)
+        options = PutOptions.PASS_ALL_CONTEXT | out_of_syncpoint
+        passed = await every.put("y", None, options, context=every)
+        assert (got.descriptor.put_date, got.descriptor.put_time) == (
+            passed.envelope.put_date,
+            passed.envelope.put_time,
+        )
+        with fails(Reason.CONTEXT_HANDLE_ERROR):
+            await every.put("y", None, options, context=orders)
+
+    talk(qm, conversation)
+
+
 def test_a_negative_length_is_refused_whether_or_not_it_waits(qm):
     async def conversation(_app, orders):
         for more in ({}, {"wait_ms": 0}):

@@ -153,6 +153,19 @@ def test_20_browsing_in_logical_order(app, groups):
     assert groups.get(GetOptions.BROWSE_FIRST | GetOptions.LOGICAL_ORDER).text == "a1"
 
 
+def test_20_a_browse_in_another_order_leaves_the_group(app, groups):
+    put_group(groups, "1", "2", "3")
+    groups.put("alone", None, NOW)
+    first, step, in_order = GetOptions.BROWSE_FIRST, GetOptions.BROWSE_NEXT, GetOptions.LOGICAL_ORDER
+    assert ["1", "2"] == bodies([groups.get(first | in_order), groups.get(step)])
+    assert warns(app, Reason.INCOMPLETE_GROUP)
+    assert "alone" == groups.get(step | in_order).text
+    groups.get(first | in_order)
+    assert "1" == groups.get(first).text
+    assert app.warning is None
+    assert "alone" == groups.get(step | in_order).text
+
+
 def test_20_a_group_needs_an_index_by_group(orders):
     with fails(Reason.Q_INDEX_TYPE_ERROR):
         orders.get(GetOptions.LOGICAL_ORDER)
@@ -213,11 +226,28 @@ def test_20_a_group_has_one_persistence(groups):
         groups.put("2", MQMD(msg_flags=LAST, persistence=0), LOGICAL)
 
 
-def test_20_identifiers_do_not_select_inside_a_group(groups):
-    made = put_group(groups, "1", "2")
+@pytest.mark.parametrize("step", [IN_ORDER, GetOptions.BROWSE_NEXT | GetOptions.LOGICAL_ORDER])
+def test_20_a_group_is_got_to_its_end_by_its_identifier(groups, step):
+    """Which message is next may be said; another one than that is refused, and the next one is next still."""
+    put_group(groups, "before")
+    group_id = put_group(groups, "1", "2", "3")[0].envelope.group_id
+    assert "1" == groups.get(step, group_id=group_id).text
+    for other in ({"group_id": b"G" * 24}, {"sequence": 3}, {"token": groups.token}):
+        with fails(Reason.MATCH_OPTIONS_ERROR):
+            groups.get(step, **other)
+    assert "2" == groups.get(step, group_id=group_id, sequence=2).text
+    assert "3" == groups.get(step, group_id=group_id).text
+
+
+def test_20_inside_a_group_an_identifier_is_that_of_the_next_message():
+    qm = page_queue_manager()
+    qm.queue("GROUPS", index_type=IndexType.GROUPID)
+    groups = qm.connect().open("GROUPS", EVERYTHING)
+    made = put_group(groups, "1", "2", "3")
     groups.get(IN_ORDER)
     with fails(Reason.MATCH_OPTIONS_ERROR):
-        groups.get(IN_ORDER, msg_id=made[1].msg_id)
+        groups.get(IN_ORDER, msg_id=made[2].msg_id)
+    assert "2" == groups.get(IN_ORDER, msg_id=made[1].msg_id).text
 
 
 def test_20_a_group_can_be_selected_by_identifier_and_number(groups):
@@ -721,6 +751,18 @@ def test_25_a_unit_that_backs_out_leaves_its_trigger_message(app, monitor):
     assert len(drain(monitor)) == 1
 
 
+def test_25_of_every_a_unit_that_backs_out_leaves_no_trigger_message(app, monitor):
+    """What it would be for is not there."""
+    work = triggered(app, TriggerType.EVERY)
+    work.put("a")
+    work.put("b")
+    app.backout()
+    assert [] == drain(monitor)
+    work.put("c")
+    app.commit()
+    assert len(drain(monitor)) == 1
+
+
 def test_25_a_trigger_message_says_what_held_at_the_event(qm, app, monitor):
     """Z1: not what was altered until its unit ended, nor where it would go now."""
     qm.queue("ELSEWHERE")
@@ -768,6 +810,11 @@ def test_25_first_triggers_again_after_the_trigger_interval(qm, app, monitor):
     qm.clock.advance(seconds=1)
     work.put("c", None, NOW)
     assert len(drain(monitor)) == 1
+
+
+def test_25_a_trigger_message_says_whose_it_is(app, monitor):
+    triggered(app, TriggerType.FIRST).put("a", None, NOW)
+    assert ["QM1"] == [message.envelope.reply_to_qmgr for message in drain(monitor)]
 
 
 def test_25_a_trigger_message_has_the_priority_of_the_initiation_queue(app, monitor):

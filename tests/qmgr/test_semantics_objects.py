@@ -1,12 +1,13 @@
 """Semantics 26 to 36: resolution, dynamic queues, open options, inhibits, lengths, truncation, handles, identifiers."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
-from quaestor.mqi.descriptors import MQMD, NO_ID, Target
+from quaestor.mqi.descriptors import APPL_TYPE_QMGR, MQMD, NO_ID, Target
 from quaestor.mqi.headers import MQXQH
 from quaestor.mqi.objects import (
     AliasQueue,
@@ -472,6 +473,44 @@ def test_28_context_is_passed_from_a_message_that_was_got(qm, app, other):
     ]
 
 
+def test_28_context_is_that_of_an_open_queue_of_the_same_connection(qm, app, other, orders):
+    """HA8: what is no such queue is refused where context is to be passed, and not looked at elsewhere."""
+    passing = NOW | PutOptions.PASS_ALL_CONTEXT
+    mine, theirs, gone = other.open("ORDERS", SAVES), app.open("ORDERS", SAVES), other.open("ORDERS", SAVES)
+    for handle in (mine, theirs, gone):
+        orders.put("x", None, NOW)
+        handle.get(GET_NOW)
+    gone.close()
+    for context in (theirs, gone, other.open("ORDERS", OUT), 42):
+        with fails(Reason.CONTEXT_HANDLE_ERROR):
+            mine.put("passed", None, passing, context=context)
+        mine.put("own", None, NOW, context=context)
+    with fails(Reason.CONTEXT_HANDLE_ERROR):
+        other.put1("ORDERS", "passed", None, passing)
+    assert ["own"] * 4 == bodies(drain(orders))
+    mine.put("passed", None, passing, context=mine)
+
+
+LONG_NAMES = {"user_identifier": "administrator", "put_appl_name": "a program with a rather long name"}
+
+
+def test_28_longer_names_than_there_is_room_for_are_passed_and_answered(qm, orders):
+    """J5: the queue manager itself said them; what an application sets has the length of the field."""
+    user, name = LONG_NAMES.values()
+    long = qm.connections.connect(user, name)
+    source = long.open("ORDERS", SAVES | OUT | OpenOptions.SET_ALL_CONTEXT | OpenOptions.PASS_ALL_CONTEXT)
+    source.put("x", None, NOW)
+    got = source.get(GET_NOW).descriptor
+    source.put("passed", None, NOW | PutOptions.PASS_ALL_CONTEXT, context=source)
+    orders.put("answered", got, NOW)
+    assert [(user, name), ("ALICE", "test")] == [
+        (m.envelope.user_identifier, m.envelope.put_appl_name) for m in drain(orders)
+    ]
+    for field, said in LONG_NAMES.items():
+        with fails(Reason.MD_ERROR):
+            source.put("set", MQMD(**{field: said}), NOW | PutOptions.SET_ALL_CONTEXT)
+
+
 def test_28_the_time_of_a_put_goes_with_its_context(qm, app):
     """J5, G5: passed or set it is the original's, refused there is none; else it is that of this put."""
     qm.queue("IN")
@@ -518,6 +557,17 @@ def test_28_a_report_has_the_time_at_which_it_was_made(qm, app):
     asking = MQMD(put_date="20200229", put_time="23595999", report=int(Report.COA), reply_to_q="REPLIES")
     setter.put("x", asking, NOW | PutOptions.SET_ALL_CONTEXT)
     assert today(qm) == when(app.get("REPLIES", GET_NOW))
+
+
+def test_28_a_report_has_the_identity_of_the_original_and_an_origin_of_its_own(qm, app):
+    for name in ("IN", "REPLIES"):
+        qm.queue(name)
+    setter = app.open("IN", OUT | OpenOptions.SET_ALL_CONTEXT)
+    said = MQMD(user_identifier="CAROL", appl_identity_data="desk", put_appl_name="payroll", appl_origin_data="home")
+    setter.put("x", replace(said, report=int(Report.COA), reply_to_q="REPLIES"), NOW | PutOptions.SET_ALL_CONTEXT)
+    got = app.get("REPLIES", GET_NOW).envelope
+    assert ("CAROL", "desk") == (got.user_identifier, got.appl_identity_data)
+    assert (APPL_TYPE_QMGR, "QM1", "") == (got.put_appl_type, got.put_appl_name, got.appl_origin_data)
 
 
 def test_28_a_browse_leaves_no_context(qm, app):
@@ -780,6 +830,9 @@ def test_36_a_unit_of_work_backs_out_when_an_exception_leaves_it(app, orders):
         ({"accounting_token": "text"}, Reason.MD_ERROR),
         ({"accounting_token": bytes(33)}, Reason.MD_ERROR),
         ({"group_id": b"x" * 25}, Reason.MD_ERROR),
+        ({"reply_to_q": "\ud800"}, Reason.MD_ERROR),
+        ({"user_identifier": "\ud800"}, Reason.MD_ERROR),
+        ({"put_appl_name": "x" * 256}, Reason.MD_ERROR),
     ],
 )
 def test_bad_descriptors(orders, described, reason):
@@ -793,8 +846,13 @@ def test_other_bad_arguments(app, orders):
         orders.put(42)
     with fails(Reason.MD_ERROR):
         orders.put("x", {"priority": 3})
-    with fails(Reason.OD_ERROR):
-        app.open(42, OUT)
+    for target in (42, Target("ORDERS", alternate_user="\ud800"), Target("ORDERS", alternate_user="x" * 13)):
+        with fails(Reason.OD_ERROR):
+            app.open(target, OUT | OpenOptions.ALTERNATE_USER_AUTHORITY)
+    with fails(Reason.OBJECT_NAME_ERROR):
+        app.open("\ud800", OUT)
+    with fails(Reason.OBJECT_Q_MGR_NAME_ERROR):
+        app.open("ORDERS", OUT, qmgr="\ud800")
     for correl_id in (b"x" * 30, "x" * 24, bytearray(b"x" * 24), 42):
         with fails(Reason.MD_ERROR):
             orders.put("x", correl_id=correl_id)

@@ -74,9 +74,13 @@ class AsyncHandle:
         body: bytes | bytearray | memoryview | str,
         descriptor: MQMD | None = None,
         options: int = PutOptions.NONE,
+        *,
+        context: "AsyncHandle | None" = None,
         **more: Any,
     ) -> Message:
         """MQPUT (AS1)."""
+        if context is not None:
+            more["context"] = context._handle if isinstance(context, AsyncHandle) else context  # noqa: SLF001 - its own class
         if has(options, _NO_SYNCPOINT):
             return await asyncio.to_thread(self._handle.put, body, descriptor, options, **more)
         return self._handle.put(body, descriptor, options, **more)

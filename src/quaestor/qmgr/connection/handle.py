@@ -11,6 +11,9 @@ Rules
       it was refused before the message manager knew of it. A put that worked is counted by its way, and every get that
       came as far as that.
 
+  HA8 A put that passes context is given an open input handle of its own connection (2097). Any other put does not look
+      at what it is given.
+
 HA1 and HA4 are of `waiting_handle`.
 
 Called by applications.  Calls the message manager; session ends units.
@@ -65,7 +68,7 @@ class Handle(WaitingHandle):
             try:
                 try:
                     message = output.put(
-                        body, descriptor, options, correl_id, context if context is None else context.input_path()
+                        body, descriptor, options, correl_id, None if context is None else self._way_in_of(context)
                     )
                 except BaseException as error:
                     self._put_failed(error)
@@ -222,11 +225,10 @@ class Handle(WaitingHandle):
         """Names the message last got or browsed, 0 for none; `get(token=...)` gets that very message."""
         return 0 if self._input is None else self._input.token
 
-    def input_path(self) -> InputPath:
-        """The handle's way in, for a put that passes its context."""
-        if self._input is None:
-            raise MQError(Reason.CONTEXT_HANDLE_ERROR, queue=self.name)
-        return self._input
+    def _way_in_of(self, context: object) -> InputPath | None:
+        """Whose context a put passes: that of an open handle of this connection, else nobody's (HA8)."""
+        opened = context.opened if isinstance(context, Handle) else None
+        return None if opened is None or opened.thread is not self._thread else opened.input
 
     def forget(self) -> OpenQueue | None:
         """The handle is closed, or its connection is gone; what it had open."""

@@ -1,14 +1,16 @@
 """Consequences: messages that the queue manager itself puts because of what happened to another.
 
 Rules
-  Z1  A trigger event inside a unit is remembered and its trigger message put when the unit has ended, whether it
-      committed or backed out; outside a unit at once. Trigger messages are not persistent. What one says, and to which
-      initiation queue it goes, is what the queue and its process say at the event, whatever is altered afterwards.
+  Z1  A trigger event inside a unit is remembered and its trigger message put when the unit has ended, of FIRST and
+      DEPTH also when it backed out: what they saw first may be gone, and the next is no event. Of EVERY a message that
+      is gone has none. Outside a unit it is put at once. Trigger messages are not persistent and name the queue manager
+      (ReplyToQMgr). What one says, and to which initiation queue it goes, is what the queue and its process say at the
+      event, whatever is altered afterwards.
   Z2  A trigger of type DEPTH switches triggering off. That is logged, and others put meanwhile: none of their messages
       is a trigger event any more.
-  Z3  A report goes to the reply-to queue in the unit of what it reports. One that cannot be put there goes to
-      the dead-letter queue with a header that says why, and that the queue manager put it there; failing that, it is
-      given up and counted.
+  Z3  A report goes to the reply-to queue in the unit of what it reports. Its identity is the original's, its origin the
+      queue manager. One that cannot be put there goes to the dead-letter queue with a header that says why, and that
+      the queue manager put it there; failing that, it is given up and counted.
   Z4  Nothing here fails the call it follows from. A shared queue whose structure cannot be reached is no trigger event:
       whoever reaches it again looks (MM4).
   Z5  While a queue's trigger message is being put, what comes to that queue is no trigger event: queues whose trigger
@@ -55,6 +57,7 @@ class TriggerEvent(NamedTuple):
     state: QueueState
     initiation_queue: str
     body: bytes
+    kind: TriggerType
 
 
 class Consequences:
@@ -107,10 +110,11 @@ class Consequences:
             if queue.initiation_queue == initiation_queue and triggering.eligible(queue):
                 self.changed(self._catalogue.state(queue.name))
 
-    def unit_ended(self, unit: Unit) -> None:
+    def unit_ended(self, unit: Unit, *, committed: bool) -> None:
         """Put the trigger messages that waited for the end of a unit (Z1)."""
         for event in self.remembered.pop(id(unit), ()):
-            self._put_trigger_message(event)
+            if committed or event.kind is not TriggerType.EVERY:
+                self._put_trigger_message(event)
 
     def _situation(self, state: QueueState) -> triggering.Situation | None:
         """What a trigger depends on; None where nobody can tell (Z4), or it is being switched off (Z2)."""
@@ -155,7 +159,7 @@ class Consequences:
             return  # Z5
         self._under_way.add(event.state)
         try:
-            descriptor = MQMD(format=FORMAT_TRIGGER, persistence=0)
+            descriptor = MQMD(format=FORMAT_TRIGGER, persistence=0, reply_to_qmgr=self._catalogue.qmgr.name)
             self._deliver(Target(event.initiation_queue), event.body, descriptor, None)
         finally:
             self._under_way.remove(event.state)
@@ -176,7 +180,7 @@ class Consequences:
             env_data=process.env_data,
             user_data=process.user_data,
         ).pack()
-        return TriggerEvent(state, queue.initiation_queue, body)
+        return TriggerEvent(state, queue.initiation_queue, body, queue.trigger_type)
 
     # -- reports
 
@@ -243,7 +247,8 @@ class Consequences:
 
     def _message(self, body: bytes, md: MQMD, def_priority: int, max_expiry: int) -> Message:
         qmgr = self._catalogue.qmgr.name
-        envelope = replace(md, put_appl_type=APPL_TYPE_QMGR, put_appl_name=qmgr, put_date="", put_time="")
+        origin = {"put_appl_type": APPL_TYPE_QMGR, "put_appl_name": qmgr, "put_date": "", "put_time": ""}
+        envelope = replace(md, **origin, appl_origin_data="")  # type: ignore[arg-type] # fields of the descriptor
         msg_id = self._new_id() if md.msg_id == NO_ID else md.msg_id
         priority = def_priority if md.priority == AS_Q_DEF else md.priority
         put_us, tenths = self._clock.now_us(), expiry.checked(md.expiry, max_expiry)

@@ -9,7 +9,8 @@ Rules
   J4  Under MSGDLVSQ(FIFO) every message is queued at the queue's own default priority.
   J5  Context (user, application, origin) is the putter's own, unless it is passed, set or refused by an option. Of a
       handle opened for an alternate user, the user is he. Date and time of the put are part of the origin: one that is
-      set is taken as it is, blanks too.
+      set is taken as it is, blanks too. What is not set is not looked at: users and applications may have longer names
+      than their fields, and what was got with one is put again.
   J7  A message that is not flagged as one of a group has no group identifier, and the number 1.
   J6  What comes out (`Described`) depends only on descriptor, path and context, so it is kept for the next
       put with the same descriptor object.
@@ -61,17 +62,14 @@ _NO_CONTEXT = {
     "appl_origin_data": "",
 }
 _ORIGIN = ("put_appl_type", "put_appl_name", "put_date", "put_time", "appl_origin_data")
-_TEXT_LENGTHS = {
-    "format": 8,
-    "reply_to_q": 48,
-    "reply_to_qmgr": 48,
-    "user_identifier": 12,
-    "appl_identity_data": 32,
-    "put_appl_name": 28,
-    "put_date": 8,
-    "put_time": 8,
-    "appl_origin_data": 4,
+_TEXT_LENGTHS = {"format": 8, "reply_to_q": 48, "reply_to_qmgr": 48}
+_IDENTITY_LENGTHS = {"user_identifier": 12, "appl_identity_data": 32}
+_ORIGIN_LENGTHS = {"put_appl_name": 28, "put_date": 8, "put_time": 8, "appl_origin_data": 4}
+_LENGTHS_BY_CONTEXT = {
+    PutOptions.SET_IDENTITY_CONTEXT: _TEXT_LENGTHS | _IDENTITY_LENGTHS,
+    PutOptions.SET_ALL_CONTEXT: _TEXT_LENGTHS | _IDENTITY_LENGTHS | _ORIGIN_LENGTHS,
 }
+"""The texts that a descriptor says itself, by the option for its context (J5)."""
 
 
 class Described(NamedTuple):
@@ -87,17 +85,17 @@ class Described(NamedTuple):
     plain: bool  # asks for no report, group or warning: nothing follows from the put
 
 
-def check(md: MQMD, *, travels: bool) -> None:
+def check(md: MQMD, context: int, *, travels: bool) -> None:
     """Refuse a descriptor that is not valid, whatever the queue of this or of another queue manager (J1)."""
-    for name, longest in _TEXT_LENGTHS.items():
-        text = getattr(md, name)
-        if not isinstance(text, str) or len(text.encode()) > longest:
-            raise MQError(Reason.MD_ERROR, field=name, value=text, longest=longest)
     try:
+        for name, longest in _LENGTHS_BY_CONTEXT.get(PutOptions(context), _TEXT_LENGTHS).items():
+            text = getattr(md, name)
+            if not isinstance(text, str) or len(text.encode()) > longest:
+                raise MQError(Reason.MD_ERROR, field=name, value=text, longest=longest)
         _NUMBERS.pack(md.expiry, md.priority)
         _check_values(md, travels)
         md.packed()
-    except (TypeError, AttributeError, struct.error) as error:
+    except (TypeError, ValueError, AttributeError, struct.error) as error:
         raise MQError(Reason.MD_ERROR, why=str(error)) from error
 
 
@@ -132,7 +130,7 @@ def describe(
 ) -> Described:
     """What `md` means for messages put along `path`, perhaps to another queue manager (J2-J5)."""
     md = _bits_above_zero(md)
-    check(md, travels=travels)
+    check(md, context, travels=travels)
     first, queue = path[0], path[-1]
     if not isinstance(queue, LocalQueue):
         raise MQError(Reason.Q_TYPE_ERROR, queue=queue.name)

@@ -20,7 +20,7 @@ from quaestor.mqi.matching import Selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, GetPlan
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.message.grouping import Group, GroupReader, check_get
+from quaestor.qmgr.message.grouping import Group, GroupReader, check_get, check_next, left_behind
 from quaestor.qmgr.message.needs import Unit
 from quaestor.qmgr.message.queue_state import QueueState
 from quaestor.qmgr.message.services import Services
@@ -93,11 +93,15 @@ class FindingPath:
         if plan.under_cursor or plan.browse not in (0, _BROWSE_FIRST, _BROWSE_NEXT):
             return self._under_cursor()
         after = self._cursor if plan.browse == _BROWSE_NEXT else None
+        if plan.browse == _BROWSE_FIRST:
+            self._browse_group = None
         if plan.logical_order or plan.all_available:
-            if plan.browse == _BROWSE_FIRST:
-                self._browse_group = None
-            check_get(self._browse_group if plan.browse else self._group, self.state.definition, asked, plan)
-            return self._live_or_none(lambda: self._in_groups(plan, asked, after))
+            group = self._browse_group if plan.browse else self._group
+            check_get(group, self.state.definition, asked, plan)
+            found = self._live_or_none(lambda: self._in_groups(plan, asked, after))
+            if found is not None and group is not None and plan.logical_order:
+                check_next(found, asked)
+            return found
         return self._live_or_none(lambda: self._first_for(asked, after))
 
     def _in_groups(self, plan: GetPlan, asked: Selection, after: Arrival | None) -> Arrival | None:
@@ -166,6 +170,9 @@ class FindingPath:
         self._cursor, self.saved = arrival, None
         if plan.logical_order:
             self._browse_group = self._groups.after(arrival, plan)
+        elif self._browse_group is not None and plan.browse == _BROWSE_NEXT:
+            left_behind(self._browse_group, self._caller)
+            self._browse_group = None
         if plan.lock:
             if arrival is not self._locked:
                 self.release()

@@ -4,12 +4,14 @@ Rules
   U1  Under LOGICAL_ORDER the queue manager gives the messages of a group their identifier and numbers; the first
       begins a group, the one flagged last ends it.
   U2  A group is all in or all out of syncpoint (2245) and of one persistence (2185).
-  U3  A put or get without LOGICAL_ORDER inside a group ends the queue manager's care of it: warning 2241.
+  U3  A put or get without LOGICAL_ORDER inside a group ends the queue manager's care of it: warning 2241. So does the
+      browse of a next message; one of the first begins anew, in whichever order.
       A message outside any group, put with LOGICAL_ORDER inside one, is refused: 2241.
   U4  A get in logical order takes a group at the place of its first message; ALL_MSGS_AVAILABLE takes only groups
       whose last message and all before it are there, and none of them expired. What the handle itself has locked is
       there for it. The queue must be indexed by group (2394).
-  U5  Identifiers that select are not allowed while a group is being got in logical order (2247).
+  U5  While a group is being got in logical order, identifiers that select are those of the message that is next in it;
+      others are refused (2247). So a get by the group's identifier may be made again and again until its last message.
   U6  A unit that is backed out takes the handle's place in its group back too (X6), so that a group may be spread over
       several units and the one that failed be done again.
 
@@ -21,7 +23,7 @@ from dataclasses import replace
 
 from quaestor.mqi import expiry
 from quaestor.mqi.descriptors import MQMD, NO_ID
-from quaestor.mqi.matching import Selection
+from quaestor.mqi.matching import Selection, matches
 from quaestor.mqi.objects import IndexType, LocalQueue
 from quaestor.mqi.options import GROUP_FLAGS, GetPlan, MsgFlags, PutPlan
 from quaestor.mqi.reasons import CompCode, MQError, Reason
@@ -81,10 +83,17 @@ def check_get(group: Group | None, queue: LocalQueue, asked: Selection, plan: Ge
         raise MQError(Reason.Q_INDEX_TYPE_ERROR, queue=queue.name, index_type=queue.index_type.name)
     if group is None or not plan.logical_order:
         return
-    if any(part is not None for part in asked):
+    if asked.group_id not in (None, group.group_id) or asked.sequence not in (None, group.sequence + 1):
         raise MQError(Reason.MATCH_OPTIONS_ERROR, group_id=group.group_id)
     if not plan.browse and group.in_syncpoint != plan.in_syncpoint:
         raise MQError(Reason.INCONSISTENT_UOW, group_id=group.group_id)
+
+
+def check_next(arrival: Arrival, asked: Selection) -> None:
+    """Refuse a get that asks for another message than the one that is next in its group (U5)."""
+    asked = asked._replace(sequence=None)  # `check_get` has looked at it
+    if not matches(asked, arrival.msg_id, arrival.correl_id, arrival.group_id, token=arrival.sequence):
+        raise MQError(Reason.MATCH_OPTIONS_ERROR, group_id=arrival.group_id)
 
 
 class GroupReader:

@@ -41,7 +41,12 @@ SCAN_STEP_MS = 1000
 NS_PER_S = 1_000_000_000
 FOLLOW_MS = 500
 _ALTERNATE = int(OpenOptions.ALTERNATE_USER_AUTHORITY)  # the same bits as those of puts
-_SET_CONTEXT = int(OpenOptions.SET_ALL_CONTEXT | OpenOptions.SET_IDENTITY_CONTEXT)
+_CONTEXT = int(
+    OpenOptions.SET_ALL_CONTEXT
+    | OpenOptions.SET_IDENTITY_CONTEXT
+    | OpenOptions.PASS_ALL_CONTEXT
+    | OpenOptions.PASS_IDENTITY_CONTEXT
+)
 
 
 def _resource(kind: type[MQObject]) -> str:
@@ -114,7 +119,7 @@ class MessageManager:
     ) -> Message:
         """Open, put and close in one call; what the put options say of context and user is how the queue is opened."""
         self.stats.put1s += 1
-        asked = put1_plan(options).context & _SET_CONTEXT | int(options) & _ALTERNATE
+        asked = put1_plan(options).context & _CONTEXT | int(options) & _ALTERNATE
         opened = self._opener.open(thread, target, OpenOptions.OUTPUT | asked, models=False)
         try:
             message = opened.output.put(body, md, options)  # type: ignore[union-attr] # opened for output
@@ -196,14 +201,14 @@ class MessageManager:
             if unit.shared is not None:
                 self._wake(unit.shared.put_arrivals)
         if self.consequences.remembered:
-            self.consequences.unit_ended(unit)
+            self.consequences.unit_ended(unit, committed=True)
 
     def backed_out(self, unit: Unit) -> None:
         if self._waited:
             self._wake(unit.gets)
             if unit.shared is not None:
                 self._wake(unit.shared.get_arrivals)
-        self.consequences.unit_ended(unit)
+        self.consequences.unit_ended(unit, committed=False)
 
     def _wake(self, arrivals: Sequence[Any]) -> None:
         waited = self._waited

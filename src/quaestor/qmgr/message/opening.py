@@ -272,9 +272,12 @@ def _check_type(resolution: Resolution, bits: int) -> None:
 
 def checked_user(user: object) -> str:
     """The user named in an object descriptor."""
-    if not isinstance(user, str) or len(user.encode()) > USER_LENGTH:
-        raise MQError(Reason.OD_ERROR, alternate_user=user)
-    return user.rstrip(" ")
+    try:
+        if isinstance(user, str) and len(user.encode()) <= USER_LENGTH:
+            return user.rstrip(" ")
+    except UnicodeEncodeError as error:
+        raise MQError(Reason.OD_ERROR, alternate_user=user) from error
+    raise MQError(Reason.OD_ERROR, alternate_user=user)
 
 
 def _names(path: tuple[Queue, ...]) -> str:

@@ -32,9 +32,8 @@ class AsyncHandle(HandleRequests):
     """An open queue for asyncio."""
 
     def __init__(self, connection: "AsyncConnection", number: int, name: str, target: Target, options: int) -> None:
-        super().__init__(number, name, options)
+        super().__init__(connection, number, name, options)
         self._connection, self.target, self.options = connection, target, options
-        self.opened = True
         self.late = Late()
 
     async def put(

@@ -30,10 +30,9 @@ class Handle(HandleRequests):
     """An open queue of a client (CC1, CC3)."""
 
     def __init__(self, connection: "Connection", number: int, name: str, target: Target, options: int) -> None:
-        super().__init__(number, name, options)
+        super().__init__(connection, number, name, options)
         self._connection = connection
         self.target, self.options = target, options
-        self.opened = True
 
     def put(
         self,

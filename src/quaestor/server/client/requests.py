@@ -3,8 +3,8 @@
 Rules
   RQ1 What can be refused without the queue manager is refused here with the same reason: a body that is neither bytes
       nor text, or longer than any message may be (2031: no frame has room for it, and one that is too long ends the
-      link), a descriptor that cannot be packed, a negative length or wait. Which of several is named, here or there, is
-      a rule of its own (`mqi.forms`).
+      link), a descriptor or a name that cannot be packed, a negative length or wait. Which of several is named, here or
+      there, is a rule of its own (`mqi.forms`).
   RQ2 A handle remembers the last descriptor it sent and the last envelopes it was sent; neither travels twice in a row.
   RQ3 A put with ASYNC_RESPONSE has no number. What it returns has no identifier: the queue manager gives it later.
   RQ4 A call for many messages goes in frames that are answered one after the other, so that nothing behind a message
@@ -13,6 +13,8 @@ Rules
       nothing else: not for a browse, a selection or a group. How long it may be is asked of it as of any message. Its
       envelopes are told apart from those of answers: when it is got, answers have come that were sent behind it.
   RQ6 An answer that is not of the kind its call has is as little to be read as bytes that are no value.
+  RQ7 A handle whose context is to be passed is named where it is an open one of the same connection, else none is; the
+      queue manager says what that means (HA8).
 
 Called by connection and asynchronous.  Calls wire, values.
 """
@@ -128,10 +130,24 @@ def commit(unit: int | None) -> Request:
 BACKOUT = Request(int(Op.BACKOUT), 0, b"")
 
 
+_BAD_TEXTS = (
+    Reason.OBJECT_NAME_ERROR,
+    Reason.OBJECT_Q_MGR_NAME_ERROR,
+    Reason.DYNAMIC_Q_NAME_ERROR,
+    Reason.OD_ERROR,
+)
+
+
 def where(target: Target) -> list[str]:
     """An object descriptor as it travels; an alternate user is sent by those who name one."""
     alternate = (target.alternate_user,) if target.alternate_user else ()
-    return [target.name, target.qmgr, target.dynamic_name, *alternate]
+    texts = [target.name, target.qmgr, target.dynamic_name, *alternate]
+    for text, reason in zip(texts, _BAD_TEXTS, strict=False):
+        try:
+            str(text).encode()
+        except UnicodeEncodeError as error:
+            raise MQError(reason, why=str(error)) from error  # RQ1
+    return texts
 
 
 def open_arguments(target: Target, options: int) -> list[Any]:
@@ -182,8 +198,9 @@ def failure(payload: bytes) -> Exception:
 class HandleRequests:
     """What a handle sends, and how it reads the answers (RQ2)."""
 
-    def __init__(self, number: int, name: str, options: int) -> None:
-        self.number, self.name = number, name
+    def __init__(self, owner: object, number: int, name: str, options: int) -> None:
+        self.owner, self.number, self.name = owner, number, name
+        self.opened = True
         self.token = 0
         self._reads_ahead = bool(int(options) & _READ_AHEAD)
         self._ahead: deque[tuple[Message, int]] = deque()
@@ -237,7 +254,7 @@ class HandleRequests:
         if correl:
             flags |= CORREL
             head += correl
-        if context is not None:
+        if isinstance(context, HandleRequests) and context.opened and context.owner is self.owner:
             flags |= CONTEXT
             head += wire.COUNT.pack(context.number)
         return flags, head + described
