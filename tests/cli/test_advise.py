@@ -220,7 +220,7 @@ def test_what_is_no_dump_is_said(tmp_path):
     path.write_text("this is not SMF\n" * 50, encoding="utf-8")
     result = quaestor(path)
     assert (2, "") == (result.exit_code, result.stdout)
-    assert f"{path}: no SMF record in the first 800 bytes\n" == result.stderr
+    assert f"{path}: no SMF record: this is text\n" == result.stderr
 
 
 def test_what_could_not_be_run_is_listed_when_asked(dump):
