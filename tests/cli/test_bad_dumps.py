@@ -121,7 +121,7 @@ def test_a_dump_of_which_nothing_was_loaded_is_told_each_time():
     for names in (["page.html"], ["page.html"], ["copy.html"], ["page.html", "copy.html"]):
         done = run("lake", "load", "LAKE", *names, "--no-summaries", code=2)
         assert done.stdout.startswith(f"0 dumps loaded, {len(names)} could not be used: 0 records, ")
-        why = [f"{Path(name).absolute()}: no SMF record in the first 2000 bytes" for name in names]
+        why = [f"{Path(name).absolute()}: no SMF record: this is text" for name in names]
         assert [SPARK, *why] == done.stderr.splitlines()
     told = json.loads(run("lake", "load", "LAKE", "page.html", "a.smf", "--no-summaries", "--json", code=1).stdout)
     assert (1, [], [str(Path("page.html").absolute())]) == (told["dumps"], told["known"], told["unusable"])

@@ -1,6 +1,7 @@
 """`quaestor plan simulate`: options in, a run out; mistakes in one line."""
 
 import json
+import re
 from datetime import datetime
 
 import pytest
@@ -62,6 +63,14 @@ def test_a_rate_grows_too():
     few, many = records("--rate", "100/s", "--grow", "3")
     assert ("100/s arrive", "300/s arrive") == (few["work"], many["work"])
     assert 300 == pytest.approx(many["puts_per_s"], rel=0.2)
+
+
+def test_a_rate_of_a_few_an_hour_is_not_nothing():
+    """An hour of a quiet queue manager has less than a message a second; many are told without an exponent."""
+    found = run("--rate", "6/min", "--seconds", 100)
+    assert re.match(r"0\.1/s arrive: 0\.\d+/s put, 0\.\d+/s got; ", found.stdout), found.stdout
+    many = run("--rate", "1M/s", "--seconds", 0.2, "--getters", 0)
+    assert many.stdout.startswith("1,000,000/s arrive: "), many.stdout
 
 
 def test_channels_in_words():

@@ -2,10 +2,12 @@
 
 import gzip
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
 
+from cli.terminal import shown
 from quaestor.cli.main import main
 from quaestor.layout import CODE_PAGES
 from smf.dumps import REAL, REAL_DUMPS, record, with_section
@@ -35,6 +37,16 @@ def test_a_clean_dump(dump):
     assert "3 records" in done.stdout
     assert "no damage" in done.stdout
     assert ["QM01", "QM02"] == [line.split()[4] for line in done.stdout.splitlines() if line.startswith("115-215")]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 200])
+def test_a_narrow_terminal_shows_whole_names_and_figures(dump, columns):
+    """The text that says what a record is goes on in the next line, and the times; nothing is left out."""
+    lines = shown(columns, "smf", "info", dump(GOOD)).splitlines()
+    (headings,) = (line for line in lines if line.startswith("record"))
+    assert {"record", "what", "system", "qmgr", "release", "records", "zone"} < set(headings.split())
+    rows = [line for line in lines if line.startswith("115-215")]
+    assert ["QM01", "QM02"] == [re.search(r" SYS1 +(\w+) +8.0.0 +1 +2016-02-27 ", row)[1] for row in rows]
 
 
 def test_a_name_commands_no_terminal(dump):

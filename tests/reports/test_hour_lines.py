@@ -54,6 +54,14 @@ def test_under_the_pointer_an_hour_has_its_time():
     assert "%-d %b %Y %H:%M" == made["layout"]["xaxis"]["hoverformat"]
 
 
+def test_where_the_marks_are_days_the_year_is_told():
+    """W3: over years every mark would be 1 Jan."""
+    first, last = datetime(2016, 2, 27), datetime(2026, 3, 2)
+    made = line_figure({"QM1": [(first, 1.0), (last, 1.0)]}, "figure", 200, "%{y}")
+    days = made["layout"]["xaxis"]["tickformatstops"][-1]
+    assert ([43_200_000, None], "%-d %b\n%Y") == (days["dtickrange"], days["value"])
+
+
 def test_a_rate_of_a_few_bytes_a_second_is_not_nothing():
     """D1: to six digits that count, whatever its size."""
     line = drawn({"QM1": [(FIRST, 4.55111111e-5), (FIRST + timedelta(hours=1), 1234567.0)]})["QM1"]

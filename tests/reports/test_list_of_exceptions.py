@@ -98,16 +98,22 @@ def test_the_worst_figure_in_words(worst, unit, words):
 @pytest.mark.parametrize(
     ("days", "times", "words"),
     [
-        ([2], ("09:00:00.00", "09:00:00.00"), "2 Mar 09:00."),
-        ([2], ("09:00:00.00", "09:00:59.00"), "2 Mar 09:00."),
-        ([2], ("09:00:00.00", "10:55:00.00"), "2 Mar 09:00 to 10:55."),
-        ([2, 3], ("09:00:00.00", "10:55:00.00"), "2 days, 2 Mar to 3 Mar."),
-        ([12, 2, 7], ("09:00:00.00", "10:55:00.00"), "3 days, 2 Mar to 12 Mar."),
+        ([2], ("09:00:00.00", "09:00:00.00"), "2 Mar 2026 09:00."),
+        ([2], ("09:00:00.00", "09:00:59.00"), "2 Mar 2026 09:00."),
+        ([2], ("09:00:00.00", "10:55:00.00"), "2 Mar 2026 09:00 to 10:55."),
+        ([2, 3], ("09:00:00.00", "10:55:00.00"), "2 days, 2 Mar to 3 Mar 2026."),
+        ([12, 2, 7], ("09:00:00.00", "10:55:00.00"), "3 days, 2 Mar to 12 Mar 2026."),
     ],
 )
 def test_when_it_was(days, times, words):
     rows = [finding(day=day, first_time=times[0], last_time=times[1]) for day in days]
     assert f"<b>QM01</b>, {words} Do something" in line_of(*rows)
+
+
+def test_days_of_two_years_have_both():
+    """A lake keeps what a real dump of years ago said beside that of today."""
+    rows = [{**finding(), "date": date(2016, 2, 27)}, finding(day=2)]
+    assert "2 days, 27 Feb 2016 to 2 Mar 2026." in line_of(*rows)
 
 
 def test_what_came_from_records_is_no_markup():

@@ -1,7 +1,9 @@
 """Where records begin and end: four framings, plain or gzip, in windows of any size (rules R1 to R6, D1 to D4)."""
 
+import bz2
 import gzip
 import io
+import lzma
 import random
 
 import pytest
@@ -200,7 +202,7 @@ def test_gzip_that_ends_early_gives_what_it_had():
     [
         (b"", "empty"),
         (bytes(4096), "all zero"),
-        (b"no dump at all, just a line of text that goes on\n" * 20, "no SMF record"),
+        (b"no dump at all, just a line of text that goes on\n" * 20, "no SMF record: this is text"),
         (random.Random(1).randbytes(5000), "no SMF record"),
         (b"".join(RECORDS).decode("cp037").encode("latin-1", "replace"), "transfer the dump in binary"),
     ],
@@ -209,6 +211,41 @@ def test_gzip_that_ends_early_gives_what_it_had():
 def test_unusable_dumps_are_refused_with_a_reason(data, reason):
     with pytest.raises(UnusableDumpError, match=reason):
         read(data)
+
+
+@pytest.mark.parametrize(
+    ("begin", "how"),
+    [
+        (gzip.compress(gzip.compress(b"".join(RECORDS), mtime=0), mtime=0), "gzip twice"),
+        (b"PK\x03\x04\x14\0\0\0\x08\0", "zip"),
+        (bz2.compress(b"".join(RECORDS)), "bzip2"),
+        (lzma.compress(b"".join(RECORDS)), "xz"),
+        (b"\x28\xb5\x2f\xfd", "Zstandard"),
+        (b"\x1f\x9d\x90", "compress"),
+        (bytes.fromhex("0501 7ff8 1032 6b00 00007ff8"), "AMATERSE"),
+        (bytes.fromhex("0200 0000 1032 6b00 00007ff8"), "AMATERSE"),
+    ],
+    ids=["gzip", "zip", "bzip2", "xz", "Zstandard", "compress", "AMATERSE, SPACK", "AMATERSE, PACK"],
+)
+def test_a_dump_that_was_packed_is_told_how(begin, how):
+    """D4: what a mainframe or a mailbox packed is unpacked by its owner, who must know that it is."""
+    with pytest.raises(UnusableDumpError) as refused:
+        read(begin if begin.startswith(b"\x1f\x8b") else begin + random.Random(2).randbytes(500))
+    assert f"no SMF record: packed with {how}; unpack it first" == str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "other", ["0502 7ff8 1032 6b00 00007ff8", "0501 7ff8 1032 6b00 00007ff9", "0501 0000 1032 6b00 00000000"]
+)
+def test_what_only_begins_like_a_tersed_dump_is_none(other):
+    with pytest.raises(UnusableDumpError, match="no SMF record in the first"):
+        read(bytes.fromhex(other) + random.Random(2).randbytes(500))
+
+
+def test_a_text_with_a_word_where_a_dump_has_its_name_is_text():
+    """D4: to transfer a listing again, in binary, would help nobody."""
+    with pytest.raises(UnusableDumpError, match="no SMF record: this is text"):
+        read("# Bericht\n\nEin transaktionaler Queue-Manager: über Rücksetzen und Stände.\n".encode() * 9)
 
 
 def test_memory_is_bounded_by_the_window():

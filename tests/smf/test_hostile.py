@@ -239,7 +239,7 @@ PACKED = gzip.compress(PLAIN, mtime=0)
         (gzip.compress(b""), "empty"),
         (PACKED[:5], "gzip stream is damaged: Compressed file ended before"),
         (b"\x1f\x8b\x09" + PACKED[3:], "gzip stream is damaged: Unknown compression method"),
-        (gzip.compress(b"not a dump")[:-4], "no SMF record in the first 10 bytes; gzip stream is damaged: Compressed"),
+        (gzip.compress(b"not a dump")[:-4], "no SMF record: this is text; gzip stream is damaged: Compressed"),
     ],
     ids=["empty", "one byte", "17 bytes", "gzip of nothing", "5 bytes of gzip", "gzip of a strange kind", "cut text"],
 )

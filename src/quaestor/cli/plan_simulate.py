@@ -174,7 +174,10 @@ def _factor(text: str) -> float:
 
 
 def _show(model: "Model", run: "Run", *, as_json: bool) -> None:
-    work = f"{model.putters} putters" if model.arrivals_per_s is None else f"{model.arrivals_per_s:,.4g}/s arrive"
+    from quaestor.planner.answer import Unit, show
+
+    rate = model.arrivals_per_s
+    work = f"{model.putters} putters" if rate is None else f"{show(rate, Unit.PER_S)} arrive"
     put = run.put_times
     taken = run.on_queue_times if run.on_queue_ms else None
     if as_json:
@@ -190,7 +193,8 @@ def _show(model: "Model", run: "Run", *, as_json: bool) -> None:
         }
         click.echo(json.dumps(record))
         return
-    click.echo(f"{work}: {run.puts_per_s:,.0f} put/s, {run.messages_per_s:,.0f} got/s; bottleneck: {run.bottleneck}")
+    put_rate, got_rate = show(run.puts_per_s, Unit.PER_S), show(run.messages_per_s, Unit.PER_S)
+    click.echo(f"{work}: {put_rate} put, {got_rate} got; bottleneck: {run.bottleneck}")
     click.echo(f"    a put and its commit   {_times(put)}")
     if taken:
         click.echo(f"    from put to got        {_times(taken)}")

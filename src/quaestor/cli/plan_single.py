@@ -225,6 +225,7 @@ def _answer(tables: Tables, numbers: tuple[str, ...], place: str, *, inputs: boo
         return
     click.echo("\n".join(answer_lines(answers, inputs=inputs)))
     for each in without:
-        click.echo(f"not answered: {each.number}  {each.question} {each.said}")
+        how = "not in full" if any(answer.number == each.number for answer in answers) else "not answered"
+        click.echo(f"{how}: {each.number}  {each.question} {each.said}")
     for room in passed:
         click.echo(f"PASSED: {room.what}, {room.percent:.0f} % head-room")

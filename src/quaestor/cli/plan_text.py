@@ -27,7 +27,7 @@ def plan_lines(made: Plan, given: Definitions, numbers: tuple[str, ...], *, inpu
         yield given.as_text()
     without = [each for each in made.unanswered if not numbers or each.number in numbers]
     if without:
-        yield "Not answered"
+        yield "Not answered, or not in full"
         yield from (f"  {each.number:<7} {each.question} {each.said}" for each in without)
 
 

@@ -16,6 +16,10 @@ from quaestor.smf.framing import DumpReader
 from quaestor.smf.inventory import Inventory, take_inventory
 from quaestor.smf.records import open_input
 
+_WIDE, _NARROW = 140, 80
+_BROKEN = {"what": 10, "first (local)": 10, "last (local)": 10, "zone": 6}
+"""Columns that go on in the next line on a narrow terminal, and how narrow they become; the others are whole words."""
+
 
 @click.command("info")
 @click.argument("dumps", nargs=-1, required=True, metavar="DUMP...")
@@ -62,12 +66,16 @@ def _read(path: str, page: str, report: DamageReport) -> tuple[DumpReader, Inven
 
 
 def _show(path: str, reader: DumpReader, inventory: Inventory) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 140, markup=False, emoji=False)  # names are no markup
+    console = Console(width=None if sys.stdout.isatty() else _WIDE, markup=False, emoji=False)  # names are no markup
+    console.width = max(console.width, _NARROW)
     console.print(path, style="bold", highlight=False, soft_wrap=True)
     console.print(f"  {_framing(reader)}, {inventory.bytes:,} bytes, {inventory.records:,} records", highlight=False)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 2 if console.width >= _WIDE else 1, 0, 0))
     for heading in ("record", "what", "system", "qmgr", "release", "records", "first (local)", "last (local)", "zone"):
-        table.add_column(heading, justify="right" if heading == "records" else "left", no_wrap=True)
+        broken = _BROKEN.get(heading)
+        table.add_column(
+            heading, justify="right" if heading == "records" else "left", no_wrap=not broken, min_width=broken
+        )
     for group, tally in inventory.in_order():
         times = [f"{each:%Y-%m-%d %H:%M:%S}" if each else "" for each in (tally.first, tally.last)]
         names = (group.kind, group.title, group.system, group.queue_manager, group.release)

@@ -75,7 +75,9 @@ def _worst(entry: dict[str, Any]) -> str:
 
 def _when(days: Sequence[date], times: tuple[str, str]) -> str:
     """The day and hours, or the first and last of several days."""
+    first, last = days[0], days[-1]
     if len(days) == 1:
         begin, end = times[0][:5], times[1][:5]
-        return f"{days[0]:%-d %b} {begin}" + (f" to {end}" if end != begin else "")
-    return f"{len(days)} days, {days[0]:%-d %b} to {days[-1]:%-d %b}"
+        return f"{first:%-d %b %Y} {begin}" + (f" to {end}" if end != begin else "")
+    begin = f"{first:%-d %b}" if first.year == last.year else f"{first:%-d %b %Y}"
+    return f"{len(days)} days, {begin} to {last:%-d %b %Y}"

@@ -4,7 +4,7 @@ Rules (D1 to D6 are those of `charts`)
   W1  A line has a gap where its table has no hour: because another line has that hour, or because none has it while
       others are closer together. No interval is longer than a day, so no line crosses one.
   W2  An hour between two gaps is a point. With many hours points are drawn there only.
-  W3  Under the pointer an hour has its day and its time.
+  W3  Under the pointer an hour has its day, its year and its time; marks of the axis that are days have the year below.
 
 Called by charts.  Calls chart_layout.
 """
@@ -24,7 +24,7 @@ _FEW, _VERY_FEW = 60, 3
 _DAY = timedelta(days=1)
 _TICKS = [
     {"dtickrange": [None, 43_200_000], "value": "%H:%M\n%-d %b"},
-    {"dtickrange": [43_200_000, None], "value": "%-d %b"},
+    {"dtickrange": [43_200_000, None], "value": "%-d %b\n%Y"},
 ]
 
 

@@ -169,7 +169,7 @@ def _question(answers: list[Answer]) -> str:
 
 def _unanswered(plan: Plan) -> Iterator[str]:
     if plan.unanswered:
-        yield "<section><h2>Not answered</h2><table>"
+        yield "<section><h2>Not answered, or not in full</h2><table>"
         for each in plan.unanswered:
             yield f"<tr><td>{each.number}</td><td>{escape(each.question)}</td><td>{escape(each.said)}</td></tr>"
         yield "</table></section>"

@@ -8,11 +8,12 @@ Rules
       bytes early (RDW-stripped).
   D3  After damage the next record is searched byte by byte, vectorised; it must be followed by another RDW or the end,
       and not be older than SMF is: where a small number stands before a block, the two can make a date of 1900.
-  D4  A dump in which no header is found is refused with the likeliest reason.
+  D4  A dump in which no header is found is refused with the likeliest reason: all zero, packed, text, or translated.
 
 Called by framing, splitting.  Calls nothing.
 """
 
+import struct
 from enum import Enum
 
 import numpy as np
@@ -24,6 +25,17 @@ STRIPPED = 4  # bytes missing before the header when RDWs were dropped in transf
 _END_OF_DAY = 8_640_000
 _OLDEST_YEAR = 0x60  # of the last century, packed
 _IN_ASCII = (b"QMST", b"QPST", b"QJST", b"WTAS", b"WTID", b"WQST")  # eye-catchers, as a transfer in text leaves them
+_PACKED = {
+    b"\x1f\x8b": "with gzip twice",  # once is unpacked before this is asked
+    b"\x1f\x9d": "with compress",
+    b"PK\x03\x04": "with zip",
+    b"BZh": "with bzip2",
+    b"\xfd7zXZ\0": "with xz",
+    b"\x28\xb5\x2f\xfd": "with Zstandard",
+}
+_TERSED = struct.Struct(">BBH4xI")
+_PACK, _SPACK = 2, 5
+_CONTROLS = bytes(sorted({*range(0x20), 0x7F} - set(b"\t\n\v\f\r")))
 _BCD = frozenset(high << 4 | low for high in range(10) for low in range(10))
 
 
@@ -189,7 +201,21 @@ def _is_stripped_dump_header(head: bytes | bytearray) -> bool:
 def _why_not(head: bytes | bytearray) -> str:
     if not any(head):
         return f"no SMF record: the first {len(head)} bytes are all zero"
+    packed = next((how for begin, how in _PACKED.items() if head.startswith(begin)), None)
+    if packed or _is_tersed(head):
+        return f"no SMF record: packed {packed or 'with AMATERSE'}; unpack it first"
+    if len(head) == len(head.translate(None, _CONTROLS)):
+        return "no SMF record: this is text"
     begins = len(head) >= 22 and bytes(head[14:22]).isascii() and bytes(head[14:22]).isalnum()
-    if begins or (0 in head and any(each in head for each in _IN_ASCII)):  # zeros: not a listing of records
+    if begins or any(each in head for each in _IN_ASCII):
         return "no SMF record: names are in ASCII; transfer the dump in binary"
     return f"no SMF record in the first {len(head)} bytes"
+
+
+def _is_tersed(head: bytes | bytearray) -> bool:
+    """A file as AMATERSE leaves it: how it packed, whether records vary, and their length in one place or in both."""
+    if len(head) < _TERSED.size:
+        return False
+    how, varying, short, long = _TERSED.unpack_from(head)
+    lengths = {short, long} - {0}
+    return how in {_PACK, _SPACK} and varying in {0, 1} and len(lengths) == 1

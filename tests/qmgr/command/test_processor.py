@@ -455,6 +455,16 @@ def test_what_the_queue_manager_is_is_shown_and_not_altered():
     assert [shown] == console.rows("DISPLAY QMGR CMDLEVEL PLATFORM SYNCPT WHERE(CMDLEVEL GE 900)")
 
 
+@pytest.mark.parametrize("asked", ["QMNAME", "QMNAME WHERE(QMNAME EQ QM1)", "DESCR WHERE(QMNAME EQ QM1)"])
+def test_the_name_of_the_queue_manager_can_be_asked_for(asked):
+    """It leads every answer to DISPLAY QMGR, and scripts written for z/OS ask for it alone."""
+    console = Console()
+    (row,) = console.rows(f"DISPLAY QMGR {asked}")
+    assert "QM1" == row["QMNAME"]
+    assert not console.rows("DISPLAY QMGR QMNAME WHERE(QMNAME EQ QM2)")
+    assert console.run("ALTER QMGR QMNAME(QM2)").lines[0].startswith("CSQ9001E")
+
+
 def test_a_getter_that_waits_learns_that_its_connection_was_stopped():
     console = Console()
     console.run("DEFINE QLOCAL(ORDERS)")

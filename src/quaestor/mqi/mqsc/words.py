@@ -169,6 +169,8 @@ def keywords_of(verb: str, noun: str) -> tuple[str, ...]:
     own = [*KEYWORDS.get(noun, ()), *(_attributes(noun) if verb in WITH_ATTRIBUTES else ())]
     if noun == "QLOCAL":
         own.extend({"DISPLAY": LIVE, "ALTER": ("FORCE",)}.get(verb, ()))
+    if (verb, noun) == ("DISPLAY", "QMGR"):
+        own.append("QMNAME")
     return tuple(dict.fromkeys((*own, *CONTROL.get(verb, ()), *scope)))
 
 
