@@ -120,9 +120,9 @@ class LogFiles(LogArchives):
         return self._disk.announce()
 
     def repair(self, rba: int, data: memoryview) -> None:
-        """Write bytes that one copy lacks to both, where they are in active logs."""
-        if rba >= self.oldest_active():
-            self.write(rba, data)
+        """Write bytes that one copy lacks to both, as far as they are in active logs."""
+        archived = max(self.oldest_active() - rba, 0)
+        self.write(rba + archived, data[archived:])
 
     def sync(self, since: int = 0) -> None:
         """Make durable what was written at or after RBA `since`."""
