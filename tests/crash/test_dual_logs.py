@@ -14,6 +14,7 @@ from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.storage.log_files import CI, LogFiles
+from quaestor.storage.log_record import HEADER_LENGTH, Kind
 from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import FaultyDisk, FaultyFile, PowerCut, SmallEngine
 
@@ -87,6 +88,30 @@ def test_what_a_cut_left_in_one_copy_alone_is_in_both_where_the_log_is_read_from
     assert [] == found_after(disk, settings)
     first, second = (disk.files[name].seen for name in names)
     assert first[:end] == second[:end]
+
+
+@pytest.mark.parametrize("copy", ["log1-01", "log2-01"])
+@pytest.mark.parametrize("behind", [100, CI - 20])
+def test_what_one_copy_alone_has_good_in_the_last_ci_is_not_written_over(copy, behind):
+    """LR4: what a unit in doubt has prepared is in front of the last checkpoint; the log goes on before it is read."""
+    world = World(FaultyDisk(), DUAL)
+    log, recovery = world.engine.log, world.engine.recovery
+    log.append(Kind.FILLER, 0, 0, 0, 0, 0, bytes(CI - log.end % CI))
+    unit = world.unit(puts=[message(1)], outcome="leave")
+    recovery.prepare(unit, b"xid")
+    recovery.checkpoint()
+    log.append(Kind.FILLER, 0, 0, 0, 0, 0, bytes(max(behind - log.end % CI - HEADER_LENGTH, 0)))
+    log.force(log.end - 1)
+    assert unit.last // CI == log.end // CI
+    disk = world.disk.after_power_cut()
+    disk.files[copy].write(unit.last - log.files.start, b"damaged")
+    engine = SmallEngine(disk, DUAL)
+    engine.put(unit := engine.begin(), message(2))
+    engine.commit(unit)
+    again = engine.again()
+    again.recovery.resolve(b"xid", commit=True)
+    assert [message(1), message(2)] == again.bodies()
+    assert [] == check(again.data)
 
 
 @pytest.mark.parametrize("copy", ["log1", "log2"])
