@@ -9,6 +9,7 @@ from itertools import product
 from crash.scenarios import TINY, World, found_after, message
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.recovery.media import image_copy, restore
+from quaestor.storage.page import PAGE
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
 FEW = replace(TINY, buffer_pools={0: 12, 1: 12}, pages=1024, logload=10**6, log_bytes=1 << 20)
@@ -37,6 +38,24 @@ def half_redone_pages():
     for n in range(40):
         world.unit(puts=[message(n)])
     every_cut(world.disk, FEW, world.state, range(2, 5), step=4)
+
+
+def torn_after_half_redone_pages():
+    """Restart has so few buffers that the space map page leaves half redone, is logged so, and leaves again when it is.
+
+    After the next messages it is torn. The log is read from behind most of what its older image lacks.
+    """
+    world = World(FaultyDisk(), MANY)
+    for n in range(40):
+        world.unit(puts=[message(n)])
+    again = World(world.disk.after_power_cut(0), FEW)
+    again.allowed = [world.state]
+    for n in range(40, 43):
+        again.unit(puts=[message(n)], gets=1)
+    again.engine.buffers.write_all()
+    disk = again.disk.after_power_cut(0)
+    disk.files["pageset-01"].write(PAGE + 1000, b"torn")
+    assert again.state == found_after(disk, FEW)
 
 
 def media_recovery(pages=1024):

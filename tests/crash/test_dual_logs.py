@@ -13,7 +13,8 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.queue_manager import QueueManager
-from quaestor.storage.log_files import LogFiles
+from quaestor.storage.log_files import CI, LogFiles
+from quaestor.storage.log_record import HEADER_LENGTH, Kind
 from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import FaultyDisk, FaultyFile, PowerCut, SmallEngine
 
@@ -71,6 +72,46 @@ def test_a_copy_that_fails_in_the_restart_after_a_cut_leaves_the_other_whole(bro
         assert found_after(disk, DUAL) in allowed, f"cut after {cut}, seed {seed}"
         broken.clear()
         assert found_after(disk.after_power_cut(seed), DUAL) in allowed, f"cut after {cut}, seed {seed}"
+
+
+def test_what_a_cut_left_in_one_copy_alone_is_in_both_where_the_log_is_read_from_an_archive_on():
+    """LR3: restart begins in an archive; the log behind it is as much in active logs as any other."""
+    settings = replace(DUAL, logs=2, buffer_pools={0: 64, 1: 200})
+    world = World(FaultyDisk(), settings)
+    world.unit(puts=[message(n, 3000) for n in range(60)], outcome="leave")  # no unit ends: no checkpoint
+    log, files = world.engine.log, world.engine.log.files
+    log.force(log.end - 1)
+    assert files.inventory.checkpoints[-1] < files.oldest_active()
+    end = log.end - files.start
+    disk, names = world.disk.after_power_cut(), [files.current_name(copy) for copy in (0, 1)]
+    disk.files[names[1]].write(end // 2, bytes(CI))
+    assert [] == found_after(disk, settings)
+    first, second = (disk.files[name].seen for name in names)
+    assert first[:end] == second[:end]
+
+
+@pytest.mark.parametrize("copy", ["log1-01", "log2-01"])
+@pytest.mark.parametrize("behind", [100, CI - 20])
+def test_what_one_copy_alone_has_good_in_the_last_ci_is_not_written_over(copy, behind):
+    """LR4: what a unit in doubt has prepared is in front of the last checkpoint; the log goes on before it is read."""
+    world = World(FaultyDisk(), DUAL)
+    log, recovery = world.engine.log, world.engine.recovery
+    log.append(Kind.FILLER, 0, 0, 0, 0, 0, bytes(CI - log.end % CI))
+    unit = world.unit(puts=[message(1)], outcome="leave")
+    recovery.prepare(unit, b"xid")
+    recovery.checkpoint()
+    log.append(Kind.FILLER, 0, 0, 0, 0, 0, bytes(max(behind - log.end % CI - HEADER_LENGTH, 0)))
+    log.force(log.end - 1)
+    assert unit.last // CI == log.end // CI
+    disk = world.disk.after_power_cut()
+    disk.files[copy].write(unit.last - log.files.start, b"damaged")
+    engine = SmallEngine(disk, DUAL)
+    engine.put(unit := engine.begin(), message(2))
+    engine.commit(unit)
+    again = engine.again()
+    again.recovery.resolve(b"xid", commit=True)
+    assert [message(1), message(2)] == again.bodies()
+    assert [] == check(again.data)
 
 
 @pytest.mark.parametrize("copy", ["log1", "log2"])

@@ -11,6 +11,7 @@ from crash.restarts import (
     killed_then_cut_in_the_bootstrap,
     media_recovery,
     media_recovery_of_a_page_set_that_grew,
+    torn_after_half_redone_pages,
 )
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import BufferManager, TornPageError
@@ -31,6 +32,17 @@ def without_the_changes_that_waited(patch):
         image(self, record, page, body)
 
     patch.setattr(restart_module._Redo, "_image", forgetful)
+
+
+def with_the_first_image_there_is(patch):
+    """X4: a torn page waits for its newest image; what an older one lacks may not be read any more."""
+    image = restart_module._Redo._image
+
+    def hasty(self, record, page, body):
+        image(self, record, page, body)
+        self.mend()
+
+    patch.setattr(restart_module._Redo, "_image", hasty)
 
 
 def with_a_copy_that_ends_early(patch):
@@ -83,6 +95,7 @@ def with_a_bootstrap_as_a_killed_process_left_it(patch):
 
 PROOFS = [
     (without_the_changes_that_waited, half_redone_pages),
+    (with_the_first_image_there_is, torn_after_half_redone_pages),
     (with_a_copy_that_ends_early, media_recovery),
     (with_a_header_as_the_log_has_it, media_recovery_of_a_page_set_that_grew),
     (with_page_0_before_the_others, cut_copying),

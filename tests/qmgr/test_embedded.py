@@ -247,3 +247,18 @@ def test_a_user_without_a_name_is_known_by_number(orders, monkeypatch):
         app.put1("ORDERS", b"x")
         app.commit()
         assert str(os.getuid()) == app.open("ORDERS", OpenOptions.INPUT_SHARED).get().descriptor.user_identifier
+
+
+@pytest.mark.parametrize(("name", "left"), [("log1-02", 0), ("log1-02", 5000), ("pageset-01", 0), ("pageset-01", 5000)])
+def test_what_cannot_be_started_leaves_no_file_open(tmp_path, name, left):
+    """EM5: who tries again until the file is put back, missing or too short, has as many as before."""
+    quaestor.connect("QM1", tmp_path, settings=SMALL).disconnect()
+    os.truncate(tmp_path / name, left)
+    if not left:
+        (tmp_path / name).unlink()
+    opened = []
+    for _ in range(3):
+        with fails(Reason.Q_MGR_NOT_AVAILABLE):
+            quaestor.connect("QM1", tmp_path, settings=SMALL)
+        opened.append(sum(1 for _ in Path("/proc/self/fd").iterdir()))
+    assert opened[0] == opened[1] == opened[2]

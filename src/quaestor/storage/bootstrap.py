@@ -169,6 +169,8 @@ class Bootstrap:
                     errors[name] = str(error)
         found = [copy.newest for copy in copies if copy.newest is not None]
         if not found:
+            for copy in copies:
+                copy.file.close()
             raise Abend("S3", "no copy of the bootstrap data set can be read; put one back, or cold start", **errors)
         version, inventory = max(found, key=_number)
         good = [copy.file.name for copy in copies if copy.newest is not None]
@@ -270,7 +272,7 @@ def _open(disk: Disk, name: str) -> Copy:
     try:
         file.sync()
         return Copy(file, [_read(file, at) for at in (0, PLACE)])
-    except OSError:
+    except (Abend, OSError):
         file.close()
         raise
 

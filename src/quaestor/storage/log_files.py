@@ -21,7 +21,7 @@ Called by log.  Calls disk, bootstrap, active_log, log_archives.
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Final
 
@@ -45,7 +45,10 @@ class LogFiles(LogArchives):
     def __init__(self, disk: Disk, bootstrap: Bootstrap, *, archive: bool) -> None:
         super().__init__(disk, bootstrap, self._held, archive=archive)
         bootstrap.told = self._bootstrap_lost
-        self._active = [self._active_log(number) for number in range(len(self.inventory.starts))]
+        with ExitStack() as opened:  # of a log that is not there as a whole, no file stays open
+            opened.callback(bootstrap.close)
+            self._active = [self._active_log(number, opened) for number in range(len(self.inventory.starts))]
+            opened.pop_all()
         self._current = self.inventory.starts.index(self.start)
         self.only = self._active[self._current].only
         """The file of the current data set, where there is one copy of it."""
@@ -120,9 +123,9 @@ class LogFiles(LogArchives):
         return self._disk.announce()
 
     def repair(self, rba: int, data: memoryview) -> None:
-        """Write bytes that one copy lacks to both, where they are in active logs."""
-        if rba >= self.oldest_active():
-            self.write(rba, data)
+        """Write bytes that one copy lacks to both, as far as they are in active logs."""
+        archived = max(self.oldest_active() - rba, 0)
+        self.write(rba + archived, data[archived:])
 
     def sync(self, since: int = 0) -> None:
         """Make durable what was written at or after RBA `since`."""
@@ -249,8 +252,8 @@ class LogFiles(LogArchives):
                 return number
         raise Abend("F1", "no active log holds this RBA", rba=rba)
 
-    def _active_log(self, number: int) -> ActiveLog:
-        files = [self._open(copy, number) for copy in range(self.copies)]
+    def _active_log(self, number: int, opened: ExitStack) -> ActiveLog:
+        files = [self._open(copy, number, opened) for copy in range(self.copies)]
         stopped = [copy for active, copy in self.inventory.stopped if active == number]
         return ActiveLog(self._disk, files, stopped, partial(self._copy_stopped, number))
 
@@ -267,11 +270,12 @@ class LogFiles(LogArchives):
             self.tell("CSQJ001I", "both copies of the log are written again", log=log_name(copy, number))
         self.inventory.stopped = [entry for entry in self.inventory.stopped if entry[0] != number]
 
-    def _open(self, copy: int, number: int) -> File:
+    def _open(self, copy: int, number: int, opened: ExitStack) -> File:
         name = log_name(copy, number)
         if not self._disk.exists(name):
             raise Abend("F1", "an active log data set is missing; put it back or copy its twin", log=name)
         file = self._disk.open(name)
+        opened.callback(file.close)
         if file.size() < self.size:
             text = "an active log data set is too short; put it back or copy its twin"
             raise Abend("F1", text, log=name, bytes=file.size(), expected=self.size)

@@ -94,6 +94,14 @@ class PageSet:
         if not disk.exists(name):
             raise Abend("T4", "a page set is missing; restore its image copy", page_set=number)
         file = disk.open(name)
+        try:
+            return cls._opened(file, number)
+        except (Abend, OSError):
+            file.close()
+            raise
+
+    @classmethod
+    def _opened(cls, file: File, number: int) -> "PageSet":
         first = file.read(0, PAGE)
         page_set = cls(number, file, file.size() // PAGE)
         if not any(first):

@@ -360,3 +360,28 @@ def test_a_long_put_that_the_log_refuses_leaves_every_page_free(monkeypatch):
             small.put(unit, bytes(20_000))
     assert 64 == spaces.page_set.pages
     assert list(range(3, 64)) == spaces.look()
+
+
+@pytest.mark.plain
+def test_a_packed_put_that_the_log_refuses_leaves_no_empty_page_behind(monkeypatch):
+    """PG6: its page was begun, so the one before it, whose messages are gone, is not the last any more."""
+    spaces = Spaces(64, packing=True)
+    small, unit = spaces.small, spaces.small.begin()
+    small.put(unit, bytes(3000))
+    small.commit(unit)
+    unit = small.begin()
+    small.get(unit)
+    small.commit(unit)
+    unit = small.begin()
+
+    def refuse():
+        raise MQError(Reason.Q_SPACE_NOT_AVAILABLE)
+
+    with monkeypatch.context() as short:
+        short.setattr(spaces.log, "ready", False)
+        short.setattr(spaces.log, "check_space", refuse)
+        with pytest.raises(MQError):
+            small.put(unit, bytes(3000))
+    assert [MESSAGE_PAGE, MESSAGE_PAGE] == [spaces.use(page) for page in (2, 3)]
+    small.data.scavenge()
+    assert [FREE, MESSAGE_PAGE] == [spaces.use(page) for page in (2, 3)]

@@ -22,7 +22,7 @@ Rules
   B13 While no active log is ready behind the current one (J6) images do not go into its last quarter, which is for
       ending units: a page that needs one (B4) stays changed, and others are written in its place. At a stop too: the
       next start redoes it. Who would read a page then is refused, while hardly a buffer is left (`is_stuck`). Only who
-      finds no buffer at all in the middle of a change has some written all the same.
+      finds no buffer at all in the middle of a change has one written all the same: he may be ending a unit.
   B14 Pages are read ahead while a quarter of the buffers is stealable, or sixteen times as many as are read: where the
       newest messages of a deep queue fill the pool, its oldest are still read many at a time. What cannot be read ahead
       is left to whoever wants it.

@@ -153,7 +153,7 @@ class Buffers(PageWriter):
         self._start_writing()
         self.deferred_write_step()
         if not self._stealable:
-            self.write(list(islice(filterfalse(_in_use, self._changed), STEP_PAGES)))  # B13
+            self.write(list(islice(filterfalse(_in_use, self._changed), 1)))  # B13
         if not self._stealable:
             raise Abend("B3", "every buffer of the pool is in use", buffer_pool=self.number)
 

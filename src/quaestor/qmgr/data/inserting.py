@@ -166,13 +166,13 @@ class MessagePages:
             self._recovery.change(None, Kind.CHAIN, 0, page_set, last, pack_next(page))
         queue.last_pages[subqueue] = page
         self.live[page_set.number, page] = 0
+        if last and not self.live.get((page_set.number, last), 1):
+            self.emptied.setdefault(page_set.number, []).append(last)  # whether or not the record is refused now
         frame = pool.get(page_set, page)
         try:
             self._insert_here(unit, queue, arrival, frame, subqueue, record)
         finally:
             pool.release(frame)
-        if last and not self.live.get((page_set.number, last), 1):
-            self.emptied.setdefault(page_set.number, []).append(last)
 
     def _insert_here(
         self,

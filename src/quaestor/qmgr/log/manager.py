@@ -97,6 +97,18 @@ class LogManager(LogWriter):
         self._save_bootstrap()
         self._meter.begin(end)
         self._set_stop()
+        if not self._reader.alike(self.base, partial):
+            self._leave_ci()
+
+    def _leave_ci(self) -> None:
+        """The log goes on in another CI; this one is not written again (LR4)."""
+        left = -self.end % CI
+        length = left if left >= HEADER_LENGTH else left + CI
+        self.append(Kind.FILLER, 0, 0, 0, 0, 0, bytes(length - HEADER_LENGTH))
+        with self._guarded_io():
+            self._write(self.end)
+            self._harden()
+        self._set_stop()
 
     def append(
         self,

@@ -7,6 +7,8 @@ Rules
       first, unless nothing may be written; one that only an archive has stays as it is, for the log is used again soon.
   LR3 What a restart has read becomes the log, so both copies have it before that goes on: either may be stopped with
       the next write (AL2), and the other alone must do.
+  LR4 What stands in front of that in the last CI was not read. If the copies have it differently, one of them may have
+      it alone. That CI would be written with what the first copy has (J8): the log goes on behind it instead.
 
 Called by the log manager.  Calls log_files.
 """
@@ -22,7 +24,7 @@ SCAN_BYTES = 1 << 20
 
 
 class LogReader:
-    """The log as its data sets have it (LR1, LR2)."""
+    """The log as its data sets have it (LR1-LR4)."""
 
     def __init__(self, files: LogFiles, stats: LogStatistics) -> None:
         self._files, self._stats = files, stats
@@ -84,8 +86,12 @@ class LogReader:
         raw = self.raw(rba, length, source) if length else b""
         return raw if len(raw) >= HEADER_LENGTH else b""
 
+    def alike(self, rba: int, size: int) -> bool:
+        """Whether every copy has the same there."""
+        return len({self.raw(rba, size, copy) for copy in range(self._files.copies)}) == 1
+
     def beginning_of_ci(self, rba: int, size: int) -> bytes:
-        """What stands before the end of the log in its CI; every record there was found good (LR2)."""
+        """What stands before the end of the log in its CI, as the first copy has it that can be read."""
         for copy in range(self._files.copies):
             raw = self.raw(rba, size, copy)
             if len(raw) == size:
