@@ -219,7 +219,7 @@ def test_a_copy_that_cannot_be_opened_is_one_that_cannot_be_read(name, monkeypat
 
 
 @pytest.mark.parametrize("name", ["BSDS1", "BSDS2"])
-@pytest.mark.parametrize("harm", ["missing", "garbage", "short", "empty", "unreadable"])
+@pytest.mark.parametrize("harm", ["missing", "garbage", "half", "short", "empty", "unreadable"])
 def test_a_copy_that_is_not_good_is_named_and_made_good(name, harm, monkeypatch):
     disk, _ = made(dual=True)
     read, broken = FaultyFile.read, {name} if harm == "unreadable" else set()
@@ -234,8 +234,8 @@ def test_a_copy_that_is_not_good_is_named_and_made_good(name, harm, monkeypatch)
         del disk.files[name]
     elif harm == "garbage":
         disk.files[name].seen[:] = b"?" * 2 * PLACE
-    elif harm in {"short", "empty"}:
-        del disk.files[name].seen[10 if harm == "short" else 0 :]
+    elif harm in {"half", "short", "empty"}:
+        del disk.files[name].seen[{"half": PLACE + 10, "short": 10, "empty": 0}[harm] :]
     bootstrap = Bootstrap.open(disk)
     assert disk.exists(name) == (harm != "missing"), "looking changes nothing"
     said = []
@@ -247,6 +247,17 @@ def test_a_copy_that_is_not_good_is_named_and_made_good(name, harm, monkeypatch)
     other = next(each for each in ("BSDS1", "BSDS2") if each != name)
     del disk.files[other]
     assert 3 == Bootstrap.open(disk).inventory.written_rba
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_of_a_copy_that_was_cut_short_the_older_place_is_not_current(more):
+    """S3: the newest version may be what is missing, in whichever place it was."""
+    disk, bootstrap = made(dual=False)
+    for _ in range(more):
+        bootstrap.save()
+    del disk.files["BSDS1"].seen[PLACE:]
+    with pytest.raises(Abend, match=r"S3: no copy .*can be read.*it is too short"):
+        Bootstrap.open(disk)
 
 
 def test_what_a_later_version_has_written_is_named(monkeypatch):

@@ -11,7 +11,7 @@ Rules
       volatile, left by a process that was killed: it is synced before the other place is written.
   S3  A copy that is missing or cannot be read is named and made good from the other when the queue manager starts
       (CSQJ120E), not when somebody only looks; without any good copy nothing starts. A copy of which one place cannot
-      be read is none: the other place may have the version before.
+      be read, or that is shorter than it was made, is none: the other place may have the version before.
   S4  Archives are not noted beyond what leaves room for everything else (`has_room`): a queue manager whose inventory
       is full of them refuses work, but starts, takes checkpoints and can be rid of archives.
   S5  A copy that could not be written is lost, if the other could: what it holds grows old. Before anybody relies on
@@ -208,8 +208,11 @@ class Bootstrap:
     def _make(self, name: str) -> None:
         """Have a copy that the next save writes."""
         if name in self.lost():
-            exists = self._disk.exists(name)
-            file = self._disk.open(name) if exists else self._disk.create(name, 2 * PLACE)
+            if self._disk.exists(name):
+                file = self._disk.open(name)
+                file.extend(2 * PLACE)
+            else:
+                file = self._disk.create(name, 2 * PLACE)
             with self._alone:
                 self._copies.append(Copy(file))
 
@@ -271,10 +274,17 @@ def _open(disk: Disk, name: str) -> Copy:
     file = disk.open(name)
     try:
         file.sync()
-        return Copy(file, [_read(file, at) for at in (0, PLACE)])
+        return Copy(file, _versions(file))
     except (Abend, OSError):
         file.close()
         raise
+
+
+def _versions(file: File) -> list[Version | None]:
+    """What is in both places of a copy that has them (S3)."""
+    if file.size() < 2 * PLACE:
+        raise OSError(errno.EIO, "it is too short", file.name)
+    return [_read(file, at) for at in (0, PLACE)]
 
 
 def _read(file: File, at: int) -> Version | None:
