@@ -20,7 +20,7 @@ Rules
 
 Not held here: locks between threads, shared queues, what the MQI says of it (`test_mqi_agreement` does).
 
-Called by test_histories.  Calls applications (RH1-RH3), which has expected, the model.
+Called by test_histories and play.  Calls applications (RH1-RH3), which has expected, the model.
 """
 
 import errno

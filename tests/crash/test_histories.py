@@ -4,6 +4,7 @@ import importlib
 
 import pytest
 
+from crash import play
 from crash.histories import History
 from crash.scenarios import image_of
 from crash.test_teeth import (
@@ -24,7 +25,7 @@ pytestmark = [pytest.mark.crash, pytest.mark.plain]
 load_module = importlib.import_module("quaestor.qmgr.data.load")
 
 SEEDS = range(150)
-"""Some twenty seconds."""
+"""Some twenty seconds; `make histories` plays others."""
 
 
 def without_the_work_of_units_in_doubt(patch):
@@ -91,3 +92,11 @@ def test_a_history_is_made_by_its_seed_alone(seed):
     one, other = (history.world for history in played)
     assert one.said == other.said
     assert image_of(one.disk) == image_of(other.disk)
+
+
+def test_who_plays_is_told_the_first_seed_that_fails(capsys, monkeypatch):
+    assert 0 == play.main(["--seconds", "0", "--seed", "3"])
+    assert "1 histories from seed 3 on, 0 failed\n" == capsys.readouterr().out
+    without_force(monkeypatch)
+    assert 1 == play.main(["--seconds", "0.2", "--seed", "0"])
+    assert capsys.readouterr().out.endswith("the first that failed has seed 0\n")
