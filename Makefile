@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BESIDE := --no-print-directory --jobs=2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser servers programs test suite chaos check lint type format docs advise-proof bench \
+.PHONY: help setup demo browser servers programs test suite chaos histories check lint type format docs advise-proof bench \
 	bench-engine compile test-compiled clean all
 
 help:  ## list the targets
@@ -56,6 +56,10 @@ QUICK := -n $(WORKERS) --dist loadgroup --randomly-seed=1 --assert=plain
 MINUTES ?= 5
 chaos: setup servers  ## three members, kill -9 of everything, cut networks; CHAOS="--seed 7 --engine redis --fault store+member"
 	@PYTHONPATH=tests $(PY) -m chaos.run --minutes $(MINUTES) $(CHAOS)
+
+SECONDS ?= 60
+histories: setup  ## random histories of an engine, with power cuts and restarts, against a plain model; SECONDS=600 SEED=7
+	@PYTHONPATH=tests $(PY) -m crash.play --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 lint: setup  ## ruff (rules and format) and spelling
 	@$(VENV)/bin/ruff check .
