@@ -6,23 +6,18 @@ import pytest
 
 from quaestor.mqi.descriptors import MQMD, NO_ID
 from quaestor.mqi.messages import Message
+from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import Frame
 from quaestor.qmgr.checker import check
-from quaestor.qmgr.data.volatile import form_page, restored
-from quaestor.qmgr.queue_store import Arrival
+from quaestor.qmgr.data.stored import read_message
+from quaestor.qmgr.data.volatile import form_page
 from quaestor.storage.log_record import Kind
 from quaestor.storage.page import HEADER_LENGTH, PAGE, VOLATILE, header_of, is_whole, records_of, seal
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine
 
-QUEUE = 12
-
 
 class PageSet7:
     number = 7
-
-
-class Orders:
-    queue_id = QUEUE
 
 
 def message(body=b"not for ever"):
@@ -36,12 +31,12 @@ def frame(content):
 
 
 @pytest.mark.plain
-def test_a_page_with_a_message_says_whose_it_is():
-    """P1, P4: page, page set and queue, and one record that ends where the header says."""
-    page = frame((QUEUE, 33, message()))
+def test_a_page_with_a_message_says_where_it_belongs():
+    """P1, P4: page and page set, and one record that ends where the header says. Of no queue: nobody asks (Y2)."""
+    page = frame(message())
     data = form_page(page)
     header = header_of(data)
-    assert (VOLATILE, 1, QUEUE, 9, 7, 0, 0, 0) == (
+    assert (VOLATILE, 1, 0, 9, 7, 0, 0, 0) == (
         header.kind,
         header.records,
         header.queue_id,
@@ -52,7 +47,7 @@ def test_a_page_with_a_message_says_whose_it_is():
         header.reserved,
     )
     (record,) = records_of(data)
-    assert (HEADER_LENGTH, 33, header.end) == (record.at, record.sequence, record.at + record.stored_length)
+    assert (HEADER_LENGTH, header.end) == (record.at, record.at + record.stored_length)
     assert (PAGE, bytes(PAGE - header.end)) == (len(data), bytes(data[header.end :]))
     seal(data, 5)
     assert is_whole(data, 7, 9)
@@ -61,7 +56,7 @@ def test_a_page_with_a_message_says_whose_it_is():
 @pytest.mark.plain
 def test_a_page_with_a_piece_of_a_long_message_is_nobodys():
     """Whoever has the message knows its pieces."""
-    data = form_page(frame((0, 0, b"piece of text")))
+    data = form_page(frame(b"piece of text"))
     header = header_of(data)
     assert (VOLATILE, 0, 0, b"piece of text") == (
         header.kind,
@@ -74,12 +69,16 @@ def test_a_page_with_a_piece_of_a_long_message_is_nobodys():
 @pytest.mark.plain
 def test_what_was_formed_is_not_kept_twice():
     """The pool has the bytes now; the message is read from them when it is wanted."""
-    page = frame((QUEUE, 33, message()))
+    page = frame(message())
     page.data = form_page(page)
     assert page.content is None
-    arrival = Arrival()
-    arrival.queue, arrival.sequence, arrival.slot = Orders, 33, HEADER_LENGTH
-    assert (QUEUE, 33, message()) == restored(page, arrival)
+    assert message() == read_message(page.data, HEADER_LENGTH, lambda _: b"")
+
+
+@pytest.mark.plain
+def test_a_page_without_contents_cannot_be_formed():
+    with pytest.raises(Abend, match=r"B7: .*nothing to be formed of"):
+        form_page(frame(None))
 
 
 @pytest.mark.parametrize("size", [1, 3000, 4000, 20_000])

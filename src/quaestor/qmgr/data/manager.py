@@ -20,7 +20,6 @@ definitions, `load` rebuilds all this.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError, Reason
@@ -196,11 +195,10 @@ class DataManager(OccupiedPages):
         pool = self.buffers.pool_of[page_set.number]
         here = page_set.frames.get(arrival.page)
         if here is not None and here.changed and not arrival.backout_count and arrival.text_pages is None:
-            content: Any = here.content  # the common case: as below, with nothing to bring in and nothing to join
-            if content is not None:
+            found: Message | None = here.content  # the common case: nothing to bring in and nothing to join
+            if found is not None:
                 pool.stats.get_page += 1
                 self.stats.gets_from_buffer += 1
-                found: Message = content if arrival.persistent else content[2]
                 return found
         if here is None and pool.is_stuck:
             raise MQError(Reason.RESOURCE_PROBLEM, queue=arrival.queue.name, buffer_pool=pool.number)  # D8

@@ -19,7 +19,7 @@ from quaestor.qmgr.data.inserting import MessagePages
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.data.space import Space
 from quaestor.qmgr.data.stored import read_message
-from quaestor.qmgr.data.volatile import form_page, restored
+from quaestor.qmgr.data.volatile import form_page
 from quaestor.qmgr.queue_store import AVAILABLE, Arrival
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, ROOM, StoredRecord
@@ -42,8 +42,8 @@ class OccupiedPages:
         content = frame.content
         if not arrival.persistent:
             if content is None:
-                content = frame.content = restored(frame, arrival)
-            message = cast("tuple[int, int, Message]", content)[2]
+                content = frame.content = read_message(frame.data or b"", arrival.slot, lambda _: b"")
+            message = cast("Message", content)
             if arrival.text_pages is None:
                 return message
             page_set = frame.page_set
@@ -65,7 +65,7 @@ class OccupiedPages:
         frame = pool.get(page_set, page)
         pool.release(frame)
         if frame.content is not None:
-            return cast("tuple[int, int, bytes]", frame.content)[2]
+            return cast("bytes", frame.content)
         end = HEADER.unpack_from(frame.data or b"")[3]
         return bytes((frame.data or b"")[HEADER_LENGTH:end])
 
