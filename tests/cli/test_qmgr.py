@@ -97,6 +97,7 @@ def test_a_queue_manager_that_runs_is_advised_on(run, tmp_path):
     assert found[0] | {"mp16-ch1/A-63"} == found[1]  # LOGLOAD, which SMF does not tell
     assert found[0] == found[2]
     assert not list((tmp_path / "QM1" / "smf").glob("*.smf"))
+    assert "Error: /dev/full: No space left on device" in run("figures", "QM1", "-o", "/dev/full", code=2)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from quaestor.cli.qmgr_place import directory_option, existing
-from quaestor.cli.refused import Refused
+from quaestor.cli.refused import Refused, in_words
 from quaestor.cli.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -66,6 +66,9 @@ def figures_command(name: str, directory: Path | None, output: Path) -> None:
       quaestor advise --running QM1
     """
     records = figures_of(name, directory)
-    with whole_file(output) as stream:
-        stream.write(b"".join(records))
+    try:
+        with whole_file(output) as stream:
+            stream.write(b"".join(records))
+    except OSError as error:
+        raise Refused(in_words(error, output)) from None
     click.echo(f"{output}: {len(records)} records")
