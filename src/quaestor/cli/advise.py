@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from quaestor.advisor.findings import Finding
 
 SEVERITIES = ("note", "warning", "alert")
+IN_SMF = 4
+"""So many letters of a queue manager's name stand in its records, by which the advisor knows it."""
+
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"]
 
 
@@ -108,10 +111,13 @@ def run_command(
         raise click.UsageError("give dumps, --lake or --running, one of them")
     if directory and not running:
         raise click.UsageError("--directory goes with --running")
+    if managers and running:
+        raise click.UsageError("--running names the queue manager; --qmgr chooses among those of dumps or a lake")
     if not (dumps or lake or running or settings_files):
         raise click.UsageError("give dumps, --lake, --running or --settings")
     chosen = _chosen(cutoff_file)
-    settings = settings_of(settings_files, managers, [(running, answers_of(running, directory))] if running else [])
+    answered = [(running[:IN_SMF], answers_of(running, directory))] if running else []
+    settings = settings_of(settings_files, managers, answered)
     report = DamageReport()
     columns = needed(each.rule for each in chosen)
     if lake:

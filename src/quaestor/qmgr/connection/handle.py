@@ -10,7 +10,6 @@ Rules
   HA7 A put or get that failed on an open handle has been a call, and the message manager's figures have it, also where
       it was refused before the message manager knew of it. A put that worked is counted by its way, and every get that
       came as far as that.
-
   HA8 A put that passes context is given an open input handle of its own connection (2097). Any other put does not look
       at what it is given.
 

@@ -247,8 +247,9 @@ class Consequences:
 
     def _message(self, body: bytes, md: MQMD, def_priority: int, max_expiry: int) -> Message:
         qmgr = self._catalogue.qmgr.name
-        origin = {"put_appl_type": APPL_TYPE_QMGR, "put_appl_name": qmgr, "put_date": "", "put_time": ""}
-        envelope = replace(md, **origin, appl_origin_data="")  # type: ignore[arg-type] # fields of the descriptor
+        envelope = replace(
+            md, put_appl_type=APPL_TYPE_QMGR, put_appl_name=qmgr, put_date="", put_time="", appl_origin_data=""
+        )
         msg_id = self._new_id() if md.msg_id == NO_ID else md.msg_id
         priority = def_priority if md.priority == AS_Q_DEF else md.priority
         put_us, tenths = self._clock.now_us(), expiry.checked(md.expiry, max_expiry)
