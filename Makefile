@@ -25,6 +25,10 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[pipeline,planner,shared,dev]'
 	@touch $@
 
+$(VENV)/.peers: $(VENV)/.ready
+	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	@touch $@
+
 demo: setup  ## the main job: a month of a small installation as an HTML report, then the circle, in about a minute
 	@$(VENV)/bin/quaestor demo --out demo-out
 
@@ -83,8 +87,8 @@ bench: setup  ## measure what bench/README.md promises of the SMF codec and the 
 	@$(PY) bench/smf_bench.py
 	@$(PY) bench/pipeline_bench.py
 
-bench-engine: setup  ## measure what bench/README.md promises of the queue manager, beside its peers
-	@$(PY) bench/engine_bench.py
+bench-engine: $(VENV)/.peers  ## measure what bench/README.md promises of the queue manager, beside its peers; GROUPS="correl deep"
+	@$(PY) bench/engine_bench.py $(GROUPS)
 
 compile: setup  ## compile the engine's hot path with mypyc into build/compiled (about a minute; needs a C compiler)
 	@$(PY) scripts/compile.py

@@ -4,10 +4,10 @@
 
 Groups: commit, batch, volatile, threads, accounting, correl, memory, restart, layers (all by default), deep and
 emptied. 1 KB messages; everybody in turns in the same run, compared round by round, medians. Peers that are not
-installed (lmdb, huey, persist-queue) are left out and named. Each line ends with the promise and whether it holds. With
-`--both` each group is run twice, as plain Python and as `make compile` built it, one after the other. With `--awake`
-the queue manager keeps processors from halting while it commits, which the disk and the peers of the same run have the
-good of too.
+installed are left out and named; `make bench-engine` installs them. Each line ends with the promise and whether it
+holds. With `--both` each group is run twice, as plain Python and as `make compile` built it, one after the other. With
+`--awake` the queue manager keeps processors from halting while it commits, which the disk and the peers of the same run
+have the good of too.
 """
 
 import argparse

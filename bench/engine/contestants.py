@@ -8,8 +8,9 @@ manager is stopped when its measure ends (`contest`, `closing`): its files are r
 import os
 import sqlite3
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -243,13 +244,16 @@ PEERS: tuple[Callable[[Path], Contestant], ...] = (Sqlite, Lmdb, Huey, PersistQu
 def contest(directory: Path) -> Iterator[list[Contestant]]:
     """The queue manager first, then every peer that is installed."""
     with closing(Quaestor(directory)) as ours:
-        found: list[Contestant] = [ours]
-        for peer in PEERS:
-            try:
-                found.append(peer(directory))
-            except ImportError as missing:
-                print(f"  (not measured: {missing})")
-        yield found
+        yield [ours, *installed(partial(peer, directory) for peer in PEERS)]
+
+
+def installed(peers: Iterable[Callable[[], Contestant]]) -> Iterator[Contestant]:
+    """Those that are installed; the others are named."""
+    for peer in peers:
+        try:
+            yield peer()
+        except ImportError as missing:
+            print(f"  (not measured: {missing})")
 
 
 class Disk:

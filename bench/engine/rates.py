@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from engine import contestants
-from engine.contestants import BODY, AtOnce, Contestant, Disk, Lmdb, Quaestor, Singly, Sqlite, contest
+from engine.contestants import BODY, AtOnce, Contestant, Disk, Lmdb, Quaestor, Singly, Sqlite, contest, installed
 from engine.table import Rounds, ahead, every_round, medians, share, show, verdict
 from quaestor.embedded import Operator, operate
 from quaestor.qmgr.log import manager as log_manager
@@ -111,7 +111,7 @@ def hundred_per_commit(directory: Path, rounds: int, times: int = 100) -> None:
 
 def not_persistent(directory: Path, rounds: int, count: int = 10_000) -> None:
     """Out of syncpoint, never logged; the peers without syncing."""
-    peers = [Sqlite(directory, "off"), Lmdb(directory, sync=False)]
+    peers = list(installed([partial(Sqlite, directory, "off"), partial(Lmdb, directory, sync=False)]))
     with closing(Quaestor(directory)) as ours:
         puts = [("put quaestor", partial(ours.put_volatile, count), count)]
         puts += [(f"put {one.name}", partial(repeat_put, one, count // 4), count // 4) for one in peers]
