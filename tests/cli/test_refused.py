@@ -18,7 +18,7 @@ from smf.dumps import with_section
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
-@pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - {"dev"}))
+@pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - {"dev", "bench"}))
 def test_the_extra_with_a_package_is_known(extra):
     for requirement in EXTRAS[extra]:
         package = requirement.partition("[")[0].partition(">")[0].partition("<")[0]
