@@ -89,7 +89,7 @@ def test_what_cannot_be_rebuilt_is_told_in_words(facility, tmp_path):
     where, _ = facility
     other, nowhere = tmp_path / "new.sock", tmp_path / "nowhere"
     second = CouplingFacility(other)
-    Thread(target=second.serve_alone, daemon=True).start()
+    Thread(target=second.serve, daemon=True).start()
     connections = connected(where), connected(other)
 
     def refused(*words):

@@ -490,7 +490,8 @@ class Film(FaultyDisk):
     def prove(self, settings=TINY, known=None):
         """A restart finds what it may, at every cut; `known` has what it finds in images, by how they look."""
         known = {} if known is None else known
-        for image, disk in self.left.items():
+        while self.left:
+            image, disk = self.left.popitem()
             if image not in known:
                 known[image] = found_after(disk, settings)
         for cut, image, allowed in self.found:
