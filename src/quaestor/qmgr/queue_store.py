@@ -36,6 +36,7 @@ class Arrival:
         "backout_count",
         "correl_id",
         "expires_us",
+        "frame",
         "group_id",
         "holder",
         "later",
@@ -69,6 +70,7 @@ class Arrival:
     page: int  # where the store has it: page, place in the page, further pages
     slot: int
     text_pages: list[int] | None
+    frame: Any  # of a non-persistent message: the buffer it was put into, where its page may be still
     sooner: "Arrival"  # neighbours on its chain
     later: "Arrival"
 

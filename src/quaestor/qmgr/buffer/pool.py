@@ -158,7 +158,7 @@ class BufferPool(Buffers):
         if len(changed) > self.start_at:
             self._start_writing()
 
-    def started_volatile(self, page_set: PageSet, page: int, content: object, rba: int) -> None:
+    def started_volatile(self, page_set: PageSet, page: int, content: object, rba: int) -> Frame:
         """A page of non-persistent messages: got, given its contents, set to be written, released in one step (B7).
 
         `rba` is that of the space map that gave it the page. Writing the page forces the log that far (B2), so what
@@ -193,6 +193,7 @@ class BufferPool(Buffers):
                 self._start_writing()
         if self._writing and not frame.in_use:
             self._write_if_behind()
+        return frame
 
     def change(self, page_set: PageSet, page: int, redo: Redo, body: bytes, rba: int) -> None:
         """Change a page that the same call has got before, by the change at `rba`: in one step, for every get (B8)."""

@@ -199,28 +199,29 @@ class MessagePages:
         if arrival.length <= SURELY_SHORT:
             kept = self._space.volatile[page_set.number]
             arrival.page = page = kept.pop() if kept else self._space.volatile_page(page_set)
-            pool.started_volatile(page_set, page, message, page_set.freed_rba)
+            arrival.frame = pool.started_volatile(page_set, page, message, page_set.freed_rba)
             return
         body = message.body
         if arrival.length <= FIRST_PAGE and fits_in_page(message, message.pack()):
-            arrival.page = self._volatile_page(pool, page_set, message)
+            arrival.frame = self._volatile_page(pool, page_set, message)
+            arrival.page = arrival.frame.page
             return
         arrival.text_pages = []
         cut = long_form(len(body), len(message.pack()), packing=self._packing)
         try:
             for text in text_of(body, cut):
-                arrival.text_pages.append(self._volatile_page(pool, page_set, bytes(text)))
+                arrival.text_pages.append(self._volatile_page(pool, page_set, bytes(text)).page)
             message = message._replace(body=body[: cut.head])
-            arrival.page = self._volatile_page(pool, page_set, message)
+            arrival.frame = self._volatile_page(pool, page_set, message)
+            arrival.page = arrival.frame.page
         except MQError:
             self._space.volatile[page_set.number].extend(arrival.text_pages)  # PG5
             raise
 
-    def _volatile_page(self, pool: BufferPool, page_set: PageSet, content: object) -> int:
+    def _volatile_page(self, pool: BufferPool, page_set: PageSet, content: object) -> Frame:
         kept = self._space.volatile[page_set.number]
         page = kept.pop() if kept else self._space.volatile_page(page_set)
-        pool.started_volatile(page_set, page, content, page_set.freed_rba)
-        return page
+        return pool.started_volatile(page_set, page, content, page_set.freed_rba)
 
     # --- pages of several messages ------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ Rules
   D8  A message that would have to be read in is refused (2102) while the pool has no buffer that could be had without
       log for units that end (B13).
 
-D4 and D6 are of `occupied`.
+D4, D6 and D9 are of `occupied`.
 
 Called by message, the scheduler.  Calls inserting (pages of messages), recovery, buffer, lock; `objects` keeps
 definitions, `load` rebuilds all this.
@@ -193,7 +193,7 @@ class DataManager(OccupiedPages):
         """Descriptor and body."""
         page_set: PageSet = arrival.queue.page_set
         pool = self.buffers.pool_of[page_set.number]
-        here = page_set.frames.get(arrival.page)
+        here = self._here(page_set, arrival)
         if here is not None and here.changed and not arrival.backout_count and arrival.text_pages is None:
             found: Message | None = here.content  # the common case: nothing to bring in and nothing to join
             if found is not None:

@@ -6,12 +6,14 @@ Rules
   D6  Pages of messages that go with their queue are given back to the space map at once: nothing marks their records
       deleted, so a page that was only kept for reuse would be found with a message on it, perhaps of another queue that
       has the number by then.
+  D9  A non-persistent message knows the buffer it was put into, which is nearer than a look-up in a large page set: it
+      has the message's page as long as it is changed and says so (B15). No other buffer has that page then.
 
 Called by the data manager, which is one of these, and by load.  Calls inserting (pages of messages), buffer, space.
 """
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from quaestor.mqi.messages import Message
 from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
@@ -37,6 +39,15 @@ class OccupiedPages:
         buffers.form = form_page
 
     # --- reading ------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _here(page_set: PageSet, arrival: Arrival) -> Any:
+        """The buffer that has the page of a message; None if none has (D9)."""
+        if not arrival.persistent:
+            put_into: Frame = arrival.frame
+            if put_into.changed and put_into.page == arrival.page and put_into.page_set is page_set:
+                return put_into
+        return page_set.frames.get(arrival.page)
 
     def _message_in(self, frame: Frame, arrival: Arrival) -> Message:
         content = frame.content
@@ -83,13 +94,7 @@ class OccupiedPages:
         """What a message occupied is free again; undoing a put has already given its text pages back (D4, Z3)."""
         page_set: PageSet = arrival.queue.page_set
         if not arrival.persistent:
-            pages = [*(arrival.text_pages or ()), arrival.page]
-            pool = self.buffers.pool_of[page_set.number]
-            for page in pages:
-                frame = page_set.frames.get(page)
-                if frame is not None:
-                    pool.forget(frame)
-            self.space.volatile[page_set.number].extend(pages)
+            self._release_volatile(page_set, arrival)
             return
         if texts and arrival.length > ROOM - 1024:
             self._release_texts(arrival)
@@ -99,6 +104,18 @@ class OccupiedPages:
         if frame is not None:
             frame.content = None
         self.space.empty[page_set.number].append(arrival.page)
+
+    def _release_volatile(self, page_set: PageSet, arrival: Arrival) -> None:
+        pool, free = self.buffers.pool_of[page_set.number], self.space.volatile[page_set.number]
+        for page in arrival.text_pages or ():
+            frame = page_set.frames.get(page)
+            if frame is not None:
+                pool.forget(frame)
+            free.append(page)
+        frame = self._here(page_set, arrival)
+        if frame is not None:
+            pool.forget(frame)
+        free.append(arrival.page)
 
     def release_all(self, queue: PrivateQueue, arrivals: Sequence[Arrival]) -> None:
         """The queue is no more: what its messages occupied is given back to the space map (D6)."""
