@@ -8,6 +8,7 @@ import signal
 import pytest
 from hypothesis import settings
 
+from memory import MEMORY
 from quaestor.qmgr.log import forcing
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -64,4 +65,22 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.xdist_group("spark"))
     answer = yield
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    return answer
+
+
+LOOKS = gc.get_threshold()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol():
+    answer = yield
+    MEMORY.give_back()
+    return answer
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown():
+    """Whoever sets the collector as for a process of its own has it put aside for good what all later tests leave."""
+    answer = yield
+    assert gc.get_threshold() == LOOKS, "the test set the collector of this process"
     return answer

@@ -14,6 +14,7 @@ from math import ceil
 
 from xxhash import xxh3_128
 
+from memory import MEMORY
 from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.buffer import old_pages
 from quaestor.qmgr.checker import check
@@ -434,6 +435,7 @@ def operations_of(script, settings=TINY, kind=FaultyDisk, ends=commit):
 
 def found_after(disk, settings=TINY):
     """What a restart finds; everything it left must be in order."""
+    MEMORY.give_back()
     engine = SmallEngine(disk, settings)
     problems = check(engine.data)
     assert [] == problems

@@ -1,5 +1,6 @@
 """The guides are true: every Python block of a guide runs, in order, in one directory."""
 
+import gc
 import re
 from pathlib import Path
 
@@ -13,6 +14,15 @@ GUIDE_SAYS = {
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 
 
+@pytest.fixture
+def collector():
+    """A guide may turn Python's collector down; for its own examples."""
+    looks = gc.get_threshold()
+    yield
+    gc.set_threshold(*looks)
+
+
+@pytest.mark.usefixtures("collector")
 @pytest.mark.parametrize(("guide", "expected"), GUIDE_SAYS.items())
 def test_the_examples_of_a_guide_run(guide, expected, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
