@@ -11,9 +11,18 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import GetOptions
 from quaestor.mqi.reasons import MQError
-from quaestor.server.home import Home
+from quaestor.server.home import Configuration, Home
+from server.conftest import ENGINE, QUICK
 
 KEPT = MQMD(persistence=1)
+
+
+@pytest.fixture
+def home(tmp_path):
+    """With archives: how much log there is between a copy and the end is the machine's."""
+    home = Home(tmp_path / "QM1")
+    home.create(Configuration("QM1", security=False, limits=QUICK, engine=ENGINE | {"archive": True}))
+    return home
 
 
 def run(*words):
