@@ -124,6 +124,18 @@ def test_a_buffer_that_was_stolen_or_given_up_is_none_of_it(proof):
     proof()
 
 
+def test_a_buffer_that_was_given_up_keeps_no_message():
+    """Messages know it as long as they are queued: what a pool no longer has is not in memory."""
+    crowded = Crowded()
+    for _ in range(15):
+        crowded.put(0, 3000)
+    crowded.pool().resize(0)
+    known = [arrival.frame for arrival in crowded.queues[0].available()]
+    assert [(None, None)] * 15 == [(frame.content, frame.raw) for frame in known]
+    crowded.pool().resize(20)
+    crowded.holds()
+
+
 def _whatever_its_page_is(page_set, arrival):
     return arrival.frame if arrival.frame.changed else page_set.frames.get(arrival.page)
 

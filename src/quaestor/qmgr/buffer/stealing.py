@@ -145,7 +145,9 @@ class Buffers(PageWriter):
         return victim
 
     def _drop(self, frame: Frame) -> None:
+        """The buffer is given up, and with it what was in it, whoever knows the buffer (D9)."""
         del frame.page_set.frames[frame.page]
+        frame.content = frame.raw = None
         self._resident -= 1
 
     def _short_on_storage(self) -> None:
