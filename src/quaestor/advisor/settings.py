@@ -10,7 +10,8 @@ Rules
   E4  Whose DISPLAY output is, is what whoever gives it says; else what it says itself (display_owners); else the one
       queue manager that is looked at, or all.
   E5  A queue manager is of this product if the setting `product` says so. Where nobody says, the system in its records
-      does: ours bear QSTR unless they are told otherwise, and nothing else in a record tells the two apart.
+      does: ours bear QSTR unless they are told otherwise, and nothing else in a record tells the two apart. What is
+      said of a queue manager has no system: it is of ours if all records of that name are.
   E6  Structures are the group's: what one member says of a structure holds for the members that do not say otherwise,
       before what holds for all. Who is a member of what, records say.
   E7  Where only some queue managers are looked at, settings of the others are left out, those of structures too. Who
@@ -42,6 +43,7 @@ from quaestor.advisor.setting_names import KINDS, SETTINGS
 ALL = "all"
 GROUPS_OWN = "structure"  # E6
 OURS, OUR_SYSTEM = "QUAESTOR", "QSTR"  # E5
+_NOT_TRACED = ("trace_global", "trace_chinit")  # z/OS's, for its service
 _BESIDE = {"structure": {"admin_duplexed": ("CSQ_ADMIN", "duplexed")}}
 """What stands beside every object of a kind: a setting of one object that the others lean on."""
 
@@ -57,6 +59,8 @@ class Settings:
     values: dict[tuple[str, str, str, str], Any] = field(default_factory=dict)
     fellows: Mapping[str, Collection[str]] = field(default_factory=dict)
     """The members of each queue manager's group (E6)."""
+    systems: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """The systems that records of each queue manager are of (E5)."""
 
     def put(self, manager: str, kind: str, name: str, values: Mapping[str, Any]) -> None:
         """Take values of one object (E2)."""
@@ -72,9 +76,11 @@ class Settings:
             found = next((value for value in said if value is not None), None)
         return self.values.get((ALL, kind, name, key)) if found is None else found
 
-    def in_groups(self, members: Iterable[Collection[str]]) -> "Settings":
-        """The same, with the queue managers of each queue-sharing group (E6)."""
-        return Settings(self.values, {each: sorted(group) for group in members for each in group})
+    def beside(
+        self, members: Iterable[Collection[str]], systems: Mapping[str, Collection[str]] | None = None
+    ) -> "Settings":
+        """The same, with what records say: the queue managers of each queue-sharing group (E6), and systems (E5)."""
+        return Settings(self.values, {each: sorted(group) for group in members for each in group}, systems or {})
 
     def queue_managers(self) -> list[str]:
         """Those that something is said about by name."""
@@ -100,7 +106,9 @@ class Settings:
     def is_ours(self, manager: str, system: str) -> bool:
         """Whether a queue manager is of this product (E5)."""
         said = self.get(manager, "system", "", "product")
-        return system == OUR_SYSTEM if said is None else said.upper() == OURS
+        if said is not None:
+            return bool(said.upper() == OURS)
+        return {OUR_SYSTEM} == ({system} if system else set(self.systems.get(manager, ())))
 
     def table(self, kind: str) -> Rows:
         """One row for each object of a kind, with all that can be said about one, and what it leans on."""
@@ -183,6 +191,13 @@ def of_display(text: str, unnamed: str = ALL, owner: str | None = None) -> Setti
         for kind, name, values in display_output.read(part):
             made.put(named or unnamed, kind, name, values)
     return made
+
+
+def of_ours(text: str, owner: str) -> Settings:
+    """The settings of a queue manager of this product, from what it answers, and what holds for all of them."""
+    made = Settings()
+    made.put(owner, "system", "", {"product": OURS.lower(), "archive": "DASD", **dict.fromkeys(_NOT_TRACED, False)})
+    return merged([made, of_display(text, owner=owner)])
 
 
 def read(text: str, name: str = "settings", unnamed: str = ALL, owner: str | None = None) -> Settings:

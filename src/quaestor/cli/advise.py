@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -13,7 +13,7 @@ import click
 from quaestor.cli.advice_text import show
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.dumps import progress
-from quaestor.cli.qmgr_figures import answers_of, figures_of
+from quaestor.cli.qmgr_figures import answers_and_figures_of
 from quaestor.cli.qmgr_place import directory_option
 from quaestor.cli.refused import Refused
 from quaestor.cli.settings_files import SettingsFile, settings_of, tell_strangers, text_of
@@ -116,14 +116,14 @@ def run_command(
     if not (dumps or lake or running or settings_files):
         raise click.UsageError("give dumps, --lake, --running or --settings")
     chosen = _chosen(cutoff_file)
-    answered = [(running[:IN_SMF], answers_of(running, directory))] if running else []
-    settings = settings_of(settings_files, managers, answered)
+    answers, figures = answers_and_figures_of(running, directory) if running else ("", [])
+    settings = settings_of(settings_files, managers, [(running[:IN_SMF], answers)] if running else [])
     report = DamageReport()
     columns = needed(each.rule for each in chosen)
     if lake:
         tables = _of_lake(lake, columns, managers, begin, end)
     elif running:
-        tables = _narrowed(_of_running(running, directory, columns, report), managers, begin, end)
+        tables = _narrowed(_of_figures(figures, columns, report), managers, begin, end)
     else:
         tables = _narrowed(_of_dumps(dumps, columns, report), managers, begin, end)
     tell_strangers(settings, _queue_managers(tables))
@@ -199,12 +199,12 @@ def _of_dumps(
     return {structure: pa.concat_tables(tables) for structure, tables in parts.items()}
 
 
-def _of_running(
-    name: str, directory: Path | None, columns: Mapping[str, Collection[str]], report: DamageReport
+def _of_figures(
+    figures: Iterable[bytes], columns: Mapping[str, Collection[str]], report: DamageReport
 ) -> "dict[str, pa.Table]":
     """The same of what a queue manager has counted by now."""
     with NamedTemporaryFile(suffix=".smf") as dump:
-        dump.write(b"".join(figures_of(name, directory)))
+        dump.write(b"".join(figures))
         dump.flush()
         return _of_dumps((dump.name,), columns, report)
 
