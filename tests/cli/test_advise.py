@@ -31,7 +31,8 @@ def test_findings_as_a_person_reads_them(dump):
     assert 1 == result.exit_code  # an alert
     first = result.stdout.split("\n\n")[0].splitlines()
     assert first[0].startswith("ALERT    QM01 buffer pool 3: No buffer was free  [mp1b/A-24]")
-    assert "  when     2 of 24 intervals, 2026-03-02 09:00 to 2026-03-02 11:00, worst at 2026-03-02 11:00" in first
+    assert "  when     2 of 24 intervals, 2026-03-02 09:00 to 11:00" in first
+    assert "  worst    2026-03-02 10:00 to 11:00: what and figures are of it" in first
     text = " ".join(line.strip() for line in first)
     assert "QPSTSOS short_on_storage 4" in text
     assert "do       ALTER BUFFPOOL(3) BUFFERS(25000)" in text
