@@ -16,6 +16,10 @@ Rules
       for in as many windows as `_LOOK_WINDOWS`: what goes on longer is no dump.
   R9  Where the medium gives no more (an I/O error), the dump ends with one damage, and what was read before is
       delivered; `failed` says why, for who would rather have all of it or nothing.
+  R10 A gzip stream says at its end whether it is whole. Where a record is damaged the rest is looked at for that first:
+      if its sum is wrong, or it cannot be unpacked, what follows is left out, for what a wrong bit sets free may look
+      like records; so is the record before, behind which it came up. So it is where nobody can look: from a pipe. A
+      stream that only ends early was right up to there.
 
 R2 and R5 are of `blocks`.
 
@@ -54,6 +58,7 @@ _WHOLE, _FIRST, _LAST, _MIDDLE = range(4)
 _MAX_SPANNED = 64 << 20
 _OVERLAP = 32  # more than any header needs
 _LOOK_WINDOWS = 64
+_WRONG = ("CRC check failed", "Incorrect length of data produced")  # of the gzip module
 _BLOCK_INSIDE = "block descriptor before the end that was told"
 
 
@@ -90,6 +95,8 @@ class DumpReader:
         self._proven = True  # whether that was seen to be true (R7)
         self._at_end = False
         self._ended_early = ""
+        self._gzip: gzip.GzipFile | None = None
+        self._doubtful = False  # whether what was unpacked may be wrong (R10)
         self._lost: Damage | None = None  # damage whose end is not found yet
 
     def blocks(self) -> Iterator[Block]:
@@ -100,6 +107,9 @@ class DumpReader:
             block, rest = self._walk(data, last=last)
             tail = data[rest:size]
             self._base += rest
+            if self._gzip and (damaged := self._damaged(block, last=last)) and (doubt := self._doubt()):
+                yield _before(damaged, block, doubt)
+                return
             if len(block.offsets) or block.damages:
                 yield block
             if last:
@@ -117,7 +127,8 @@ class DumpReader:
             except OSError as error:  # R9
                 self.failed = reason_of(error)
                 raise UnusableDumpError(self.failed) from None
-            self._take = gzip.GzipFile(fileobj=stream).readinto1 if self.compressed else stream.readinto1
+            self._gzip = gzip.GzipFile(fileobj=stream) if self.compressed else None
+            self._take = (self._gzip or stream).readinto1
         head = self._read(bytearray())
         if not head and self._ended_early:
             raise UnusableDumpError(self.failed or self._ended_early)
@@ -160,7 +171,7 @@ class DumpReader:
             try:
                 got = self._read_into(data, at)
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                self._ended_early = f"gzip stream is damaged: {error}"
+                self._ended_early, self._doubtful = f"gzip stream is damaged: {error}", _is_wrong(error)
                 break
             except OSError as error:  # R9
                 self.failed = reason_of(error)
@@ -182,6 +193,30 @@ class DumpReader:
             self._left -= got
         self.bytes_read += got
         return got
+
+    def _damaged(self, block: Block, *, last: bool) -> list[int]:
+        """Where records of a block are damaged, or begin to be; the line of the stream itself is left out."""
+        lines = block.damages[:-1] if last and self._ended_early else block.damages
+        return [each.offset for each in (*lines, *filter(None, [self._lost]))]
+
+    def _doubt(self) -> str:
+        """Why what follows a damaged record of a gzip stream is not believed; empty when it is (R10)."""
+        stream, self._gzip = self._gzip, None  # once is enough
+        if self._ended_early or stream is None:
+            return self._ended_early if self._doubtful else ""
+        if not self._stream.seekable():
+            return "damage in a gzip stream that cannot be read twice, to see whether it is whole"
+        at = stream.tell()
+        try:
+            while stream.read(WINDOW):
+                pass
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            return f"gzip stream is damaged: {error}" if _is_wrong(error) else ""
+        except OSError:  # R9: it is told when it is read
+            return ""
+        finally:
+            stream.seek(at)
+        return ""
 
     # --- walking -----------------------------------------------------------------------------------------------------
 
@@ -208,7 +243,8 @@ class DumpReader:
     def _close(self, found: Found, size: int) -> None:
         self._drop_segments(found)
         if self._ended_early:
-            found.damages.append(Damage(self._base + size, self._ended_early))
+            doubt = "; any of its records may be wrong" if self._doubtful else ""
+            found.damages.append(Damage(self._base + size, f"{self._ended_early}{doubt}"))
 
     def _walk_rdws(self, data: bytearray, found: Found, *, last: bool) -> int:
         at, size, base = 0, len(data), self._base
@@ -378,6 +414,20 @@ def _run_of_records(data: bytearray, at: int, stop: int, whole: list[int]) -> in
         add(at)
         at = end
     return at
+
+
+def _is_wrong(error: Exception) -> bool:
+    """Whether what was unpacked may be wrong: no end that is missed, and nothing that stands behind one (R10)."""
+    return isinstance(error, zlib.error) or str(error).startswith(_WRONG)
+
+
+def _before(damaged: list[int], block: Block, reason: str) -> Block:
+    """What stands before the first damage of a block and the record behind which it came up (R10)."""
+    before = block.positions[block.positions < min(damaged)]
+    first = int(before.max()) if len(before) else min(damaged)
+    left = block.positions < first
+    damages = [Damage(first, f"{reason}; from here on it is left out")]
+    return Block(block.data, block.offsets[left], block.lengths[left], block.positions[left], damages)
 
 
 def _bad_rdw(length: int, segment: int) -> str:
