@@ -1,6 +1,7 @@
 """`quaestor advise`: dumps in, findings out."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -152,6 +153,28 @@ def test_settings_of_queue_managers_that_were_not_selected_are_told(dump, tmp_pa
     for chosen in ([], ["--qmgr", "QM01"], ["--qmgr", "QM01", "--qmgr", "QM02"]):
         assert "" == quaestor(dump, "--settings", display, *chosen).stderr
     assert "" == quaestor(dump, "--settings", f"QM02:{display}", "--qmgr", "QM02").stderr
+
+
+@pytest.fixture(scope="module")
+def group(tmp_path_factory):
+    """The same of one release, whose records say who is in the group."""
+    path, profile = tmp_path_factory.mktemp("group") / "incidents.smf", with_days(load_profile("incidents"), 1)
+    of_one_release = tuple(replace(each, level="10.0.0") for each in profile.queue_managers)
+    with path.open("wb") as stream, DumpWriter(stream) as writer:
+        generate(replace(profile, queue_managers=of_one_release), writer)
+    return str(path)
+
+
+@pytest.mark.parametrize(("owner", "known"), [("QM02", True), ("QM03", False)])
+def test_a_structure_that_another_member_displayed_is_known(group, tmp_path, owner, known):
+    """E7: QM02 has answered for the group of QM01, which --qmgr names; QM03 is in none."""
+    display = tmp_path / "display.txt"
+    display.write_text(f"CSQM201I !{owner} CSQMDRTS DISPLAY\nCFSTRUCT(APPLICATION1) CFLEVEL(4)\n", encoding="utf-8")
+    told = quaestor(group, "--settings", display, "--qmgr", "QM01", "--json")
+    rules = {(each["queue_manager"], each["rule"]) for each in json.loads(told.stdout)["findings"]}
+    assert known == (("QM01", "mp16-ch2-3/CF-R21") in rules)
+    assert {"QM01"} == {manager for manager, _ in rules}
+    assert f"settings of {owner} are left out, but for structures of a group: --qmgr names QM01\n" == told.stderr
 
 
 def test_settings_that_meet_no_record_are_told(dump, tmp_path):

@@ -22,7 +22,7 @@ from quaestor.advisor.cutoffs import Chosen
 from quaestor.advisor.findings import Finding, merged, ranked
 from quaestor.advisor.rows import Array, Mask, Rows, is_known
 from quaestor.advisor.rule import Rule, names_in
-from quaestor.advisor.settings import GROUPS_OWN, Settings
+from quaestor.advisor.settings import Settings
 from quaestor.advisor.shared_views import groups, systems
 from quaestor.advisor.view_catalog import BY_NAME, SETTINGS_PREFIX
 from quaestor.advisor.views import Tables, View, empty
@@ -138,8 +138,8 @@ class Advice:
 def advise(chosen: Iterable[Chosen], tables: Tables, settings: Settings | None = None) -> Advice:
     """Run the rules over tables and settings."""
     known = settings or Settings()
-    if known.values:  # E5, E6
-        known = known.beside(groups(tables) if known.objects(GROUPS_OWN) else (), systems(tables))
+    if known.values or known.lent:  # E5, E6
+        known = known.beside(() if known.fellows else groups(tables), systems(tables))
     made, views = Advice(), dict[str, Rows]()
     for each in chosen:
         rule = each.rule
@@ -171,7 +171,7 @@ def cannot_run(rule: Rule, view: View, rows: Rows, settings: Settings) -> str:
     kinds = dict(map(_setting, rule.settings))
     wanted = reads(rule)
     for name in sorted(wanted.settings):
-        if not any(key[1] == kinds[name] and key[3] == name for key in settings.values):
+        if not settings.knows(kinds[name], name):
             return f"setting {name} is not known"
     for name in sorted(wanted.columns):
         if not is_known(getattr(rows, name)).any():

@@ -106,6 +106,7 @@ def run_command(
     from quaestor.advisor.evaluate import advise, needed
     from quaestor.advisor.findings import as_records, at_least
     from quaestor.advisor.rule import Severity
+    from quaestor.advisor.shared_views import groups
 
     if bool(dumps) + bool(lake) + bool(running) > 1:
         raise click.UsageError("give dumps, --lake or --running, one of them")
@@ -121,11 +122,13 @@ def run_command(
     report = DamageReport()
     columns = needed(each.rule for each in chosen)
     if lake:
-        tables = _of_lake(lake, columns, managers, begin, end)
-    elif running:
-        tables = _narrowed(_of_figures(figures, columns, report), managers, begin, end)
+        tables = _of_lake(lake, columns, () if settings.lent else managers, begin, end)
     else:
-        tables = _narrowed(_of_dumps(dumps, columns, report), managers, begin, end)
+        every = _of_figures(figures, columns, report) if running else _of_dumps(dumps, columns, report)
+        tables = _narrowed(every, (), begin, end)
+    if settings.lent:
+        settings = settings.beside(groups(tables))  # while all members are there
+    tables = _narrowed(tables, managers, None, None)
     tell_strangers(settings, _queue_managers(tables))
     advice = advise(chosen, tables, settings)
     found = at_least(advice.findings, Severity[severity.upper()])

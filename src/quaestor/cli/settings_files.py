@@ -56,7 +56,8 @@ def settings_of(
     chosen = given.only(managers)
     left_out = sorted(set(given.queue_managers()) - set(chosen.queue_managers()))
     if left_out:  # E7
-        click.echo(f"settings of {', '.join(left_out)} are left out: --qmgr names {', '.join(managers)}", err=True)
+        but = ", but for structures of a group" if chosen.lent else ""
+        click.echo(f"settings of {', '.join(left_out)} are left out{but}: --qmgr names {', '.join(managers)}", err=True)
     return chosen
 
 
