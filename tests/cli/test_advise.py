@@ -203,6 +203,19 @@ def test_a_file_that_cannot_be_used_is_said(dump, tmp_path, content, option, sai
     assert said in " ".join(result.stderr.split())
 
 
+@pytest.mark.parametrize("asked", [("--qmgr", "QM99"), ("--from", "2030-01-01"), ("--to", "2000-01-01")])
+def test_who_asks_for_nothing_that_there_is_learns_what_there_is(dump, asked):
+    result = quaestor(dump, *asked)
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert "of these queue managers and times; there are QM01, QM02, QM03, 2026-03-0" in result.stderr
+
+
+def test_times_the_wrong_way_round_are_told(dump):
+    result = quaestor(dump, "--from", "2026-03-03", "--to", "2026-03-01")
+    assert 2 == result.exit_code
+    assert "--from is not before --to" in result.stderr
+
+
 def test_neither_dump_nor_lake_nor_both(dump, tmp_path):
     assert 2 == quaestor("run").exit_code
     assert "give dumps, --lake, --running or --settings" in quaestor("run").stderr

@@ -105,6 +105,13 @@ def test_an_interrupt_is_one_word_and_not_taken_for_done(tmp_path):
     assert (130, "Aborted!") == (waits.returncode, said.strip())
 
 
+@pytest.mark.parametrize(("value", "coloured"), [("1", False), ("", True), (None, True)])
+def test_who_wants_no_colours_has_none(value, coloured):
+    """E5, on a terminal."""
+    done = CliRunner().invoke(main, ["report", "list"], color=True, env={"NO_COLOR": value})
+    assert coloured == ("\x1b[" in done.stdout)
+
+
 def test_who_says_no_has_nothing_done(tmp_path):
     done = CliRunner().invoke(main, ["cqs", "delete", str(tmp_path)], input="n\n")
     assert (2, "Aborted!") == (done.exit_code, done.stderr.strip())

@@ -114,6 +114,8 @@ def run_command(
         raise click.UsageError("--directory goes with --running")
     if managers and running:
         raise click.UsageError("--running names the queue manager; --qmgr chooses among those of dumps or a lake")
+    if begin and end and begin >= end:
+        raise click.UsageError("--from is not before --to")
     if not (dumps or lake or running or settings_files):
         raise click.UsageError("give dumps, --lake, --running or --settings")
     chosen = _chosen(cutoff_file)
@@ -121,11 +123,12 @@ def run_command(
     settings = settings_of(settings_files, managers, [(running[:IN_SMF], answers)] if running else [])
     report = DamageReport()
     columns = needed(each.rule for each in chosen)
+    there = ""
     if lake:
         tables = _of_lake(lake, columns, () if settings.lent else managers, begin, end)
     else:
         every = _of_figures(figures, columns, report) if running else _of_dumps(dumps, columns, report)
-        tables = _narrowed(every, (), begin, end)
+        tables, there = _narrowed(every, (), begin, end), _there(every)
     if settings.lent:
         settings = settings.beside(groups(tables))  # while all members are there
     tables = _narrowed(tables, managers, None, None)
@@ -141,7 +144,7 @@ def run_command(
     grave = any(each.severity is Severity.ALERT for each in found)
     code = max(report.close(), 1 if grave else 0)
     if not advice.rules_run and code < 2:  # that is not the same as nothing wrong
-        raise Refused("nothing was looked at: no records that rules read, of these queue managers and times")
+        raise Refused(f"nothing was looked at: no records that rules read, of these queue managers and times{there}")
     sys.exit(code)
 
 
@@ -216,6 +219,18 @@ def _queue_managers(tables: "Mapping[str, pa.Table]") -> set[str]:
     """Those that records are of."""
     named = (table["queue_manager"].unique() for table in tables.values() if "queue_manager" in table.column_names)
     return {name for names in named for name in names.to_pylist() if name}
+
+
+def _there(tables: "Mapping[str, pa.Table]") -> str:
+    """What there would be: queue managers, and the times of their records."""
+    import pyarrow.compute as pc
+
+    times = [pc.min_max(table["local_time"]).as_py() for table in tables.values() if len(table)]
+    known = [(each["min"], each["max"]) for each in times if each["min"]]
+    if not known:
+        return ""
+    first, last = min(each for each, _ in known), max(each for _, each in known)
+    return f"; there are {', '.join(sorted(_queue_managers(tables)))}, {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
 
 
 def _narrowed(

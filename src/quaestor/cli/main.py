@@ -7,6 +7,7 @@ Rules
   E3  A command imports its part of the house when it runs, so that `--help` is quick.
   E4  A standard stream that is closed is /dev/null: no file that is opened takes its number, to be written to by who
       means the stream. Standard input is known to be closed all the same: nothing is read for it.
+  E5  Where NO_COLOR is set (no-color.org) a terminal has no colours, nor bold letters.
 """
 
 import os
@@ -31,6 +32,7 @@ class Commands(LazyGroup):
             return super().main(*args, **kwargs)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        kwargs.setdefault("color", False if os.environ.get("NO_COLOR") else None)  # E5
         with unforeseen():  # --help and --version write here
             return super().make_context(*args, **kwargs)
 
