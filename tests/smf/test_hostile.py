@@ -290,7 +290,7 @@ SMALL_AND_LARGE = pytest.mark.parametrize("window", [1 << 12, 1 << 24], ids=["lo
 
 @SMALL_AND_LARGE
 def test_what_follows_damage_in_a_gzip_stream_that_is_not_whole_is_left_out(window):
-    """R10: what a wrong bit sets free may look like records, and which of them are true nobody can tell."""
+    """W1: what a wrong bit sets free may look like records, and which of them are true nobody can tell."""
     found, (line,), _ = read(BROKEN, window)
     assert NUMBERED[:499] == found  # behind the last of 500 the damage came up: it may be in it
     assert line.startswith(f"offset {499 * HEAD}: gzip stream is damaged: CRC check failed")
@@ -300,7 +300,7 @@ def test_what_follows_damage_in_a_gzip_stream_that_is_not_whole_is_left_out(wind
 @SMALL_AND_LARGE
 @pytest.mark.parametrize("behind", [b"", b"what is this", STORED[:-2000]], ids=["nothing", "text", "half a stream"])
 def test_damage_in_a_gzip_stream_that_is_whole_is_not_gzips(window, behind):
-    """R10: what was damaged before it was packed costs what it costs in a plain dump; so where gzip only ends early."""
+    """W1, W2: damage from before it was packed costs what it costs in a plain dump, if gzip only ends early, too."""
     damaged = b"".join([*NUMBERED[:500], b"what is this?", *NUMBERED[500:]])
     found, damages, _ = read(gzip.compress(damaged, 0, mtime=0) + behind, window)
     assert NUMBERED == found[:2000]

@@ -16,24 +16,21 @@ Rules
       for in as many windows as `_LOOK_WINDOWS`: what goes on longer is no dump.
   R9  Where the medium gives no more (an I/O error), the dump ends with one damage, and what was read before is
       delivered; `failed` says why, for who would rather have all of it or nothing.
-  R10 A gzip stream says at its end whether it is whole. Where a record is damaged the rest is looked at for that first:
-      if its sum is wrong, or it cannot be unpacked, what follows is left out, for what a wrong bit sets free may look
-      like records; so is the record before, behind which it came up. So it is where nobody can look: from a pipe. A
-      stream that only ends early was right up to there.
+  R10 Where a record of a gzip stream is damaged, and the stream is not whole or nobody can see whether it is, what
+      follows is left out (gzip_doubt).
 
 R2 and R5 are of `blocks`.
 
-Called by records, columns, splitting.  Calls detection, blocks.
+Called by records, columns, splitting.  Calls detection, blocks, gzip_doubt.
 """
 
 import gzip
 import io
 import struct
-import zlib
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from quaestor.smf import stripped
+from quaestor.smf import gzip_doubt, stripped
 from quaestor.smf.blocks import NO_HEADER, Block, Damage, Found
 from quaestor.smf.detection import (
     LARGEST_SEGMENT,
@@ -58,7 +55,6 @@ _WHOLE, _FIRST, _LAST, _MIDDLE = range(4)
 _MAX_SPANNED = 64 << 20
 _OVERLAP = 32  # more than any header needs
 _LOOK_WINDOWS = 64
-_WRONG = ("CRC check failed", "Incorrect length of data produced")  # of the gzip module
 _BLOCK_INSIDE = "block descriptor before the end that was told"
 
 
@@ -108,7 +104,7 @@ class DumpReader:
             tail = data[rest:size]
             self._base += rest
             if self._gzip and (damaged := self._damaged(block, last=last)) and (doubt := self._doubt()):
-                yield _before(damaged, block, doubt)
+                yield gzip_doubt.before(damaged, block, doubt)
                 return
             if len(block.offsets) or block.damages:
                 yield block
@@ -170,8 +166,8 @@ class DumpReader:
         while at < len(data) and not self._ended_early:
             try:
                 got = self._read_into(data, at)
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                self._ended_early, self._doubtful = f"gzip stream is damaged: {error}", _is_wrong(error)
+            except gzip_doubt.ERRORS as error:
+                self._ended_early, self._doubtful = gzip_doubt.told(error), gzip_doubt.is_wrong(error)
                 break
             except OSError as error:  # R9
                 self.failed = reason_of(error)
@@ -206,17 +202,7 @@ class DumpReader:
             return self._ended_early if self._doubtful else ""
         if not self._stream.seekable():
             return "damage in a gzip stream that cannot be read twice, to see whether it is whole"
-        at = stream.tell()
-        try:
-            while stream.read(WINDOW):
-                pass
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            return f"gzip stream is damaged: {error}" if _is_wrong(error) else ""
-        except OSError:  # R9: it is told when it is read
-            return ""
-        finally:
-            stream.seek(at)
-        return ""
+        return gzip_doubt.of_the_rest(stream)
 
     # --- walking -----------------------------------------------------------------------------------------------------
 
@@ -414,20 +400,6 @@ def _run_of_records(data: bytearray, at: int, stop: int, whole: list[int]) -> in
         add(at)
         at = end
     return at
-
-
-def _is_wrong(error: Exception) -> bool:
-    """Whether what was unpacked may be wrong: no end that is missed, and nothing that stands behind one (R10)."""
-    return isinstance(error, zlib.error) or str(error).startswith(_WRONG)
-
-
-def _before(damaged: list[int], block: Block, reason: str) -> Block:
-    """What stands before the first damage of a block and the record behind which it came up (R10)."""
-    before = block.positions[block.positions < min(damaged)]
-    first = int(before.max()) if len(before) else min(damaged)
-    left = block.positions < first
-    damages = [Damage(first, f"{reason}; from here on it is left out")]
-    return Block(block.data, block.offsets[left], block.lengths[left], block.positions[left], damages)
 
 
 def _bad_rdw(length: int, segment: int) -> str:
