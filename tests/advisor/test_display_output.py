@@ -67,6 +67,8 @@ def test_a_word_is_in_capitals_and_without_marks():
         ("UNIT        3390", {"archive": "DASD"}),
         ("UNIT        SYSALLDA", {"archive": "DASD"}),
         ("UNIT        SYSDA", {"archive": "DASD"}),
+        ("OFFLOAD     NO", {"archive": "NONE"}),
+        ("OFFLOAD     YES", None),  # it does not say on what
         ("UNIT        ARCHIVE1", None),  # a name of the installation's own: nobody said what it stands for
         ("LOGLOAD     many", None),  # Y1: words where a number is usual say nothing
         ("LOGLOAD", None),
@@ -108,6 +110,7 @@ def test_parameters_of_several_reports_are_one():
         ),
         ("CFSTRUCT(S) CFLEVEL(5) RECOVER(YES)", [("structure", "S", {"cflevel": 5, "recover": "YES"})]),
         ("CFSTATUS(S) SIZEMAX(2M) ENTSMAX(10)", [("structure", "S", {"size_kb": 2048, "entries_total": 10})]),
+        ("CFSTATUS(S) ELEMMAX(60)", [("structure", "S", {"elements_total": 60})]),
         ("QMNAME(QM01) MAXUMSGS(500)", [("system", "", {"maxumsgs": 500})]),
         ("QUEUE(A) CURDEPTH()", []),
         ("QUEUE(A) CURDEPTH(many)", []),
@@ -192,3 +195,15 @@ def test_tasks_of_the_channel_initiator():
 )
 def test_display_output_is_told_from_toml(text, is_display):
     assert is_display is looks_like(text)
+
+
+def test_who_is_in_the_group():
+    """The rows below the heading, until the next message."""
+    rows = "Queue manager  Number  Status\n-------------  ------\nQM1   1  ACTIVE\nQM2   2  INACTIVE\nEnd of it\n"
+    text = f"CSQ5007I +QM1 Queue managers in group QSG1\n{rows}CSQ9022I +QM1 DONE\nQM3   3  ACTIVE\n"
+    assert [("system", "", {"queue_sharing_group": "QSG1", "group_members": 2})] == found(text)
+
+
+def test_active_logs_in_words():
+    assert [("system", "", {"active_logs": 4, "active_log_mb": 0.5})] == found("Active logs 4 of 0.5 MB, full 0\n")
+    assert [] == found("Active logs 4, full 0\n")

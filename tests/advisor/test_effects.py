@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from advisor.cases import CASES
-from advisor.given import findings_on, given, rule_of
+from advisor.given import findings_on, given, rule_of, table
 from advisor.sources import SOURCES
 from quaestor.advisor.catalog import RULES
-from quaestor.advisor.cutoffs import Chosen
-from quaestor.advisor.evaluate import run
+from quaestor.advisor.cutoffs import Chosen, standard
+from quaestor.advisor.evaluate import advise, run
 from quaestor.advisor.rule import names_in
 from quaestor.advisor.settings import OUR_SYSTEM, Settings
 from quaestor.advisor.view_catalog import BY_NAME
@@ -440,6 +440,38 @@ def test_settings_alone_say_it_too():
     view = BY_NAME[rule.table]
     (found,) = run(Chosen(rule, rule.defaults), view, settings.table("system"), settings)
     assert DUAL == found.command
+
+
+@pytest.mark.parametrize("name", ["mp16-ch1/A-15", "mp16-ch1/A-63", "mp16-ch1/A-64"])
+@pytest.mark.parametrize(("system", "told"), [("SYSA", True), (OUR_SYSTEM, False)])
+def test_what_was_measured_of_zos_is_not_held_against_ours(name, system, told):
+    """U8: LOGLOAD of 4 million and more was best on z/OS. Here it makes restart longer, and a put no quicker; nor do
+    larger logs.
+    """
+    settings = Settings()
+    settings.put("QM01", "system", "", {"logload": 100_000, "active_log_mb": 16})
+    large = {"persistent_puts": 10, "persistent_bytes_put": 10_000_000}
+    row = {"queue_manager": "QM01", "system": system, **large}
+    log = {"queue_manager": "QM01", "system": system, "buffers_filled": 1_000_000}
+    records = {"QMST": table("QMST", row), "QJST": table("QJST", log)}
+    made = advise(standard([rule_of(name)]), records, settings)
+    assert told == bool(made.findings)
+
+
+def test_settings_have_the_system_of_the_records():
+    """E5: of a name that is on z/OS too it is not known whose is meant."""
+    rule = rule_of("mp16-ch1/A-5")
+    for systems, command in (
+        ([OUR_SYSTEM], DUAL),
+        (["SYSA"], rule.command),
+        ([OUR_SYSTEM, "SYSA"], rule.command),
+        ([], rule.command),
+    ):
+        settings = Settings()
+        settings.put("QM01", "system", "", {"log_dasd_redundant": False, "dual_logging": False})
+        records = {"QMST": table("QMST", *({"system": each} for each in systems))}
+        (found,) = advise(standard([rule]), records, settings).findings
+        assert command == found.command, systems
 
 
 def test_what_only_zos_takes_is_never_told_to_ours():

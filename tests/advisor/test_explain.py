@@ -44,6 +44,7 @@ def test_a_rule_on_settings_alone():
         ("mp16-ch1/A-9", "  settings   mount_time_s (used when known)"),
         ("mp16-ch1/A-9", "  cut-off    times = 1.25: archive times that a log should last (ours)"),
         ("mp1b/A-24", "  reads      QPSTSOS short_on_storage"),
+        ("mp16-ch1/A-64", f"  quaestor   is not held against it: {rule_of('mp16-ch1/A-64').not_ours}"),
     ],
 )
 def test_a_line_of_a_rule(name, line):

@@ -8,7 +8,7 @@ from quaestor.advisor.catalog import RULES
 from quaestor.advisor.cutoffs import standard
 from quaestor.advisor.display_output import looks_like
 from quaestor.advisor.evaluate import advise
-from quaestor.advisor.settings import SettingsError, load, merged, of_display, read
+from quaestor.advisor.settings import SettingsError, load, merged, of_display, of_ours, read
 from quaestor.advisor.shared_views import groups as groups_of
 
 FILE = """
@@ -92,12 +92,12 @@ OF_QM01 = "[QM01]\nlogload = 5\n[QM01.structure.APP1]\ncflevel = 4\nqueues = 3\n
     ],
 )
 def test_what_one_member_says_of_a_structure_holds_for_its_group(manager, more, cflevel):
-    settings = load(OF_QM01 + more).in_groups([{"QM01", "QM02"}, {"QM03"}])
+    settings = load(OF_QM01 + more).beside([{"QM01", "QM02"}, {"QM03"}])
     assert cflevel == settings.get(manager, "structure", "APP1", "cflevel")
 
 
 def test_all_else_is_a_queue_managers_own():
-    settings = load(OF_QM01).in_groups([{"QM01", "QM02"}])
+    settings = load(OF_QM01).beside([{"QM01", "QM02"}])
     assert settings.get("QM02", "system", "", "logload") is None
     assert [("QM01", "APP1"), ("all", "APP1")] == settings.objects("structure")  # said once, found once
 
@@ -199,6 +199,15 @@ def test_a_file_of_either_form_is_told_apart():
     assert not looks_like(FILE)
     both = merged([read(FILE), read(DISPLAY_SYSTEM_AND_LOG, unnamed="QM01")])
     assert (150_000, True) == tuple(both.get("QM01", "system", "", each) for each in ("logload", "trace_global"))
+
+
+def test_what_holds_for_every_queue_manager_of_ours():
+    """It archives on disk, or not at all, and has no trace for z/OS's service."""
+    made = of_ours("CSQJ322I +QM1 DISPLAY LOG report ...\nOFFLOAD    NO\n", "QM1")
+    known = {key[3]: value for key, value in made.values.items()}
+    assert {"product": "quaestor", "archive": "NONE", "trace_global": False, "trace_chinit": False} == known
+    assert "DASD" == of_ours("OFFLOAD    YES\n", "QM1").get("QM1", "system", "", "archive")
+    assert made.is_ours("QM1", "SYSA")
 
 
 def test_output_that_says_nothing_gives_nothing():

@@ -75,6 +75,7 @@ def test_a_finding_as_plain_values():
         "intervals_seen": 1,
         "first": "2026-03-02 09:30:00",
         "last": "2026-03-02 10:00:00",
+        "worst_from": "2026-03-02 09:30:00",
         "worst_at": "2026-03-02 10:00:00",
         "command": "ALTER BUFFPOOL(3) BUFFERS(1250)",
         "lines": "2125",
@@ -94,8 +95,8 @@ def test_figures_that_are_no_numbers_are_texts():
 
 
 def test_a_finding_on_settings_has_no_time():
-    (made,) = as_records([replace(one(), first=None, last=None, worst_at=None)])
-    assert (None, None, None) == tuple(made[name] for name in ("first", "last", "worst_at"))
+    (made,) = as_records([replace(one(), first=None, last=None, worst_from=None, worst_at=None)])
+    assert {None} == {made[name] for name in ("first", "last", "worst_from", "worst_at")}
 
 
 def test_what_is_not_known_is_no_figure():

@@ -1,6 +1,7 @@
 """`quaestor advise`: dumps in, findings out."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -31,7 +32,8 @@ def test_findings_as_a_person_reads_them(dump):
     assert 1 == result.exit_code  # an alert
     first = result.stdout.split("\n\n")[0].splitlines()
     assert first[0].startswith("ALERT    QM01 buffer pool 3: No buffer was free  [mp1b/A-24]")
-    assert "  when     2 of 24 intervals, 2026-03-02 09:00 to 2026-03-02 11:00, worst at 2026-03-02 11:00" in first
+    assert "  when     2 of 24 intervals, 2026-03-02 09:00 to 11:00" in first
+    assert "  worst    2026-03-02 10:00 to 11:00: what and figures are of it" in first
     text = " ".join(line.strip() for line in first)
     assert "QPSTSOS short_on_storage 4" in text
     assert "do       ALTER BUFFPOOL(3) BUFFERS(25000)" in text
@@ -153,6 +155,28 @@ def test_settings_of_queue_managers_that_were_not_selected_are_told(dump, tmp_pa
     assert "" == quaestor(dump, "--settings", f"QM02:{display}", "--qmgr", "QM02").stderr
 
 
+@pytest.fixture(scope="module")
+def group(tmp_path_factory):
+    """The same of one release, whose records say who is in the group."""
+    path, profile = tmp_path_factory.mktemp("group") / "incidents.smf", with_days(load_profile("incidents"), 1)
+    of_one_release = tuple(replace(each, level="10.0.0") for each in profile.queue_managers)
+    with path.open("wb") as stream, DumpWriter(stream) as writer:
+        generate(replace(profile, queue_managers=of_one_release), writer)
+    return str(path)
+
+
+@pytest.mark.parametrize(("owner", "known"), [("QM02", True), ("QM03", False)])
+def test_a_structure_that_another_member_displayed_is_known(group, tmp_path, owner, known):
+    """E7: QM02 has answered for the group of QM01, which --qmgr names; QM03 is in none."""
+    display = tmp_path / "display.txt"
+    display.write_text(f"CSQM201I !{owner} CSQMDRTS DISPLAY\nCFSTRUCT(APPLICATION1) CFLEVEL(4)\n", encoding="utf-8")
+    told = quaestor(group, "--settings", display, "--qmgr", "QM01", "--json")
+    rules = {(each["queue_manager"], each["rule"]) for each in json.loads(told.stdout)["findings"]}
+    assert known == (("QM01", "mp16-ch2-3/CF-R21") in rules)
+    assert {"QM01"} == {manager for manager, _ in rules}
+    assert f"settings of {owner} are left out, but for structures of a group: --qmgr names QM01\n" == told.stderr
+
+
 def test_settings_that_meet_no_record_are_told(dump, tmp_path):
     display = tmp_path / "display.txt"
     display.write_text("CSQJ322I !A DISPLAY LOG report ...\nLOGLOAD     500000\n", encoding="utf-8")
@@ -177,6 +201,19 @@ def test_a_file_that_cannot_be_used_is_said(dump, tmp_path, content, option, sai
     result = quaestor(dump, option, path)
     assert 2 == result.exit_code
     assert said in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("asked", [("--qmgr", "QM99"), ("--from", "2030-01-01"), ("--to", "2000-01-01")])
+def test_who_asks_for_nothing_that_there_is_learns_what_there_is(dump, asked):
+    result = quaestor(dump, *asked)
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert "of these queue managers and times; there are QM01, QM02, QM03, 2026-03-0" in result.stderr
+
+
+def test_times_the_wrong_way_round_are_told(dump):
+    result = quaestor(dump, "--from", "2026-03-03", "--to", "2026-03-01")
+    assert 2 == result.exit_code
+    assert "--from is not before --to" in result.stderr
 
 
 def test_neither_dump_nor_lake_nor_both(dump, tmp_path):

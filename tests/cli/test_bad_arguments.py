@@ -158,7 +158,7 @@ def test_a_reader_of_the_log_that_goes_away_is_not_told(tmp_path):
     os.close(reading)
     with os.fdopen(writing, "wb") as gone:
         done = subprocess.run(command, stdout=gone, stderr=subprocess.PIPE, text=True, env=environment, check=False)
-    assert (1, "") == (done.returncode, done.stderr)
+    assert (141, "") == (done.returncode, done.stderr)
 
 
 @pytest.mark.parametrize(

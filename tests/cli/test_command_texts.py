@@ -28,7 +28,7 @@ def said(capsys, found, advice=None, *, verbose=False):
 def test_a_finding_from_what_to_why(capsys):
     assert [
         "ALERT    QM01 log: Tasks waited for a log buffer  [mp1b/A-36]",
-        "  when     1 of 1 intervals, 2026-03-02 09:30 to 2026-03-02 10:00",
+        "  when     1 of 1 interval, 2026-03-02 09:30 to 10:00",
         "  what     1,234 requests wait.",
         "  figures  outbuff_wanted 4,000, QJSTWTB waits_no_buffer 1,234",
         "  do       CSQ6LOGP OUTBUFF=4000",
@@ -36,14 +36,26 @@ def test_a_finding_from_what_to_why(capsys):
     ] == said(capsys, [finding(advice="1,234 requests wait.")])[:6]
 
 
-def test_the_worst_moment_is_told_of_several_intervals(capsys):
-    several = finding(intervals=2, intervals_seen=48, worst_at=datetime(2026, 3, 2, 9, 45))
-    assert (
-        "  when     2 of 48 intervals, 2026-03-02 09:30 to 2026-03-02 10:00, worst at 2026-03-02 09:45"
-        == said(capsys, [several])[1]
-    )
-    assert "worst" not in said(capsys, [replace(several, intervals=1)])[1]
-    assert "worst" not in said(capsys, [replace(several, worst_at=None)])[1]
+@pytest.mark.parametrize(
+    ("begin", "end", "told"),
+    [
+        ((2, 9, 30), (2, 9, 45), "2026-03-02 09:30 to 09:45"),
+        ((1, 23, 45), (2, 0, 15), "2026-03-01 23:45 to 2026-03-02 00:15"),
+        ((2, 9, 44, 10), (2, 9, 45, 10), "2026-03-02 09:44:10 to 09:45:10"),
+        (None, (2, 9, 45), "which ended at 2026-03-02 09:45"),
+    ],
+    ids=["a quarter of an hour", "over midnight", "a minute", "of no known length"],
+)
+def test_the_interval_that_the_figures_are_of_is_told_where_there_are_several(capsys, begin, end, told):
+    worst_from = begin and datetime(2026, 3, *begin)
+    several = finding(intervals=2, intervals_seen=48, worst_from=worst_from, worst_at=datetime(2026, 3, *end))
+    lines = said(capsys, [several])
+    assert [
+        "  when     2 of 48 intervals, 2026-03-02 09:30 to 10:00",
+        f"  worst    {told}: what and figures are of it",
+    ] == (lines[1:3])
+    for one in (replace(several, intervals=1), replace(several, worst_at=None)):
+        assert "what" == said(capsys, [one])[2].split()[0]
 
 
 def test_what_is_not_known_has_no_line(capsys):

@@ -326,11 +326,17 @@ def test_a_directory_that_is_not_there_is_told_in_one_line(tmp_path, words):
     assert not (tmp_path / "nowhere").exists()
 
 
+def test_a_file_where_a_queue_manager_should_be_is_none(tmp_path):
+    (tmp_path / "file").touch()
+    told = CliRunner().invoke(main, ["check", str(tmp_path / "file")])
+    assert (2, f"Error: {tmp_path / 'file'}: this is no directory\n") == (told.exit_code, told.stderr)
+
+
 @pytest.mark.parametrize("words", ["check QM9", "log print QM9", "log cold-start QM9 --give-up-log"])
 def test_a_name_that_nobody_has_is_told_as_such(tmp_path, monkeypatch, words):
     monkeypatch.setenv("QUAESTOR_HOME", str(tmp_path))
     told = CliRunner().invoke(main, words.split())
-    assert (2, "QM9: S1: there is no such directory, and no queue manager of that name\n") == (
+    assert (2, "Error: QM9: there is no such directory, and no queue manager of that name\n") == (
         told.exit_code,
         told.stderr,
     )

@@ -53,7 +53,7 @@ def test_structures_are_checked_by_the_name_of_a_member(used):
 def test_a_directory_that_is_there_comes_before_a_name(used):
     Path("QM1").mkdir()
     assert Path("QM1") == DIRECTORY.convert("QM1", None, None)
-    assert "QM1: S1: no queue manager is kept here" in refusal("check", "QM1")
+    assert "QM1: no queue manager is kept here" in refusal("check", "QM1")
 
 
 @pytest.mark.parametrize("given", ["QM9", "./QM9", "home/QM1", "/QM1", ".", ""])

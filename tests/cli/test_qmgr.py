@@ -20,6 +20,7 @@ from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import group_in
 from quaestor.qmgr.security import Access, SecurityManager
 from quaestor.server import certificates
+from quaestor.server.client.opening import Links
 from quaestor.server.home import Home
 from quaestor.server.kept_file import alone
 from quaestor.server.users import Users, check_user
@@ -67,13 +68,14 @@ def test_from_nothing_to_a_user_over_tls(run, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["QM1", "ORDERS"])
-def test_a_queue_manager_that_runs_is_advised_on(run, tmp_path, name):
+def test_a_queue_manager_that_runs_is_advised_on(run, tmp_path, monkeypatch, name):
     """What it has counted so far, by `advise --running` and as a dump; nothing has been written yet.
 
-    It is asked for its definitions, too; what files say goes before. Records have four letters of its name.
+    It is asked for its definitions, too, on the same connection; what files say goes before. Records have four letters
+    of its name.
     """
     figures = tmp_path / "now.smf"
-    run("create", name, "--log-mb", "1", "--no-security")
+    run("create", name, "--log-mb", "1", "--logs", "3", "--no-security")
     for refused in (["qmgr", "figures", name, "-o", figures], ["advise", "--running", name]):
         done = CliRunner().invoke(main, [*map(str, refused)])
         assert (2, 1) == (done.exit_code, len(done.stderr.splitlines()))
@@ -88,14 +90,17 @@ def test_a_queue_manager_that_runs_is_advised_on(run, tmp_path, name):
                 app.commit()
     assert "4 records" in run("figures", name, "-o", figures)
     ours = tmp_path / "ours.toml"
-    ours.write_text(f"[{name[:4]}]\nlogload = 16000000\n")
-    found = []
+    ours.write_text(f"[{name[:4]}]\nactive_logs = 4\n")
+    found, connected = [], []
+    connect = Links.connect
+    monkeypatch.setattr(Links, "connect", lambda *given: connected.append(given) or connect(*given))
     for words in ([figures], ["--running", name], ["--running", name, "--settings", ours]):
         done = CliRunner().invoke(main, ["advise", *map(str, words), "--json"])
         assert (True, "") == (done.exit_code in (0, 1), done.stderr), done.output
         found.append({each["rule"] for each in json.loads(done.stdout)["findings"]})
     assert set() != found[0]
-    assert found[0] | {"mp16-ch1/A-63"} == found[1]  # LOGLOAD, which SMF does not tell
+    assert 2 == len(connected)
+    assert found[0] | {"mp16-ch1/A-8"} == found[1]  # active logs, which SMF does not tell
     assert found[0] == found[2]
     assert not list((tmp_path / name / "smf").glob("*.smf"))
     assert "Error: /dev/full: No space left on device" in run("figures", name, "-o", "/dev/full", code=2)

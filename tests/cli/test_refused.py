@@ -60,6 +60,41 @@ def test_no_space_for_the_output_is_one_line(command):
     assert (2, "Error: No space left on device\n") == (done.returncode, done.stderr)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--help", "--version", "smf describe QPST", "smf info DUMP", "smf print DUMP", "smf print DUMP --json",
+        "advise rules", "advise DUMP", "advise DUMP --json", "plan example", "report list", "report list verbs",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("gone", ["stdout", "stderr"])
+def test_a_reader_that_goes_away_is_no_error(tmp_path, words, gone):
+    """U2: as after `git log | head`, and whatever is left in a buffer at the end is not told either."""
+    (tmp_path / "dump").write_bytes(with_section() + (b"x" * 100 if gone == "stderr" else b""))
+    if gone == "stderr" and "DUMP" not in words:
+        words += " --what"
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "quaestor.cli.main", *words.replace("DUMP", str(tmp_path / "dump")).split()]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, gone: writing}
+    done = subprocess.run(command, **streams, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, check=False)
+    os.close(writing)
+    assert 141 == done.returncode
+    assert not done.stderr
+
+
+def test_another_pipe_that_breaks_is_told(monkeypatch, tmp_path):
+    """A server that ended, say: nobody reads from that either, but who asked is there."""
+
+    def broken(*_given, **_more):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("quaestor.smf.records.open_input", broken)
+    (tmp_path / "dump").write_bytes(with_section())
+    done = CliRunner().invoke(main, ["advise", str(tmp_path / "dump")])
+    assert (2, "Error: Broken pipe") == (done.exit_code, done.stderr.strip())
+
+
 def test_an_interrupt_is_one_word_and_not_taken_for_done(tmp_path):
     """U4: with 1 a script would go on as after damage."""
     with started("smf", "export", "-", "-o", tmp_path / "tables", stdin=subprocess.PIPE) as waits:
@@ -68,6 +103,13 @@ def test_an_interrupt_is_one_word_and_not_taken_for_done(tmp_path):
         waits.send_signal(signal.SIGINT)
         said = waits.communicate()[1]
     assert (130, "Aborted!") == (waits.returncode, said.strip())
+
+
+@pytest.mark.parametrize(("value", "coloured"), [("1", False), ("", True), (None, True)])
+def test_who_wants_no_colours_has_none(value, coloured):
+    """E5, on a terminal."""
+    done = CliRunner().invoke(main, ["report", "list"], color=True, env={"NO_COLOR": value})
+    assert coloured == ("\x1b[" in done.stdout)
 
 
 def test_who_says_no_has_nothing_done(tmp_path):

@@ -171,6 +171,8 @@ def test_questions_in_sql(spark, week):
         "FROM WTAS INSERT OVERWRITE DIRECTORY '{}' USING csv SELECT commits",
         "/* a */ -- b\nCREATE TABLE t USING csv LOCATION '{}' AS SELECT 1",
         "drop view WTAS",
+        "",
+        "  -- what was it?",
     ],
 )
 def test_a_question_changes_nothing(spark, week, tmp_path, statement):

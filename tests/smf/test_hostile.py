@@ -281,6 +281,54 @@ def test_gzip_whose_sum_is_wrong_is_damage_behind_the_last_record():
     assert line.startswith(f"offset {len(PLAIN)}: gzip stream is damaged: CRC check failed")
 
 
+NUMBERED = [with_section(POOL, qmgr=f"{number:04}") for number in range(2000)]
+STORED = gzip.compress(b"".join(NUMBERED), 0, mtime=0)  # so that the same bit is wrong whoever packs
+_AT = STORED.index(NUMBERED[500])
+BROKEN = STORED[:_AT] + b"\xff" + STORED[_AT + 1 :]
+SMALL_AND_LARGE = pytest.mark.parametrize("window", [1 << 12, 1 << 24], ids=["looked for", "seen in the window"])
+
+
+@SMALL_AND_LARGE
+def test_what_follows_damage_in_a_gzip_stream_that_is_not_whole_is_left_out(window):
+    """W1: what a wrong bit sets free may look like records, and which of them are true nobody can tell."""
+    found, (line,), _ = read(BROKEN, window)
+    assert NUMBERED[:499] == found  # behind the last of 500 the damage came up: it may be in it
+    assert line.startswith(f"offset {499 * HEAD}: gzip stream is damaged: CRC check failed")
+    assert line.endswith("; from here on it is left out")
+
+
+@SMALL_AND_LARGE
+@pytest.mark.parametrize("behind", [b"", b"what is this", STORED[:-2000]], ids=["nothing", "text", "half a stream"])
+def test_damage_in_a_gzip_stream_that_is_whole_is_not_gzips(window, behind):
+    """W1, W2: damage from before it was packed costs what it costs in a plain dump, if gzip only ends early, too."""
+    damaged = b"".join([*NUMBERED[:500], b"what is this?", *NUMBERED[500:]])
+    found, damages, _ = read(gzip.compress(damaged, 0, mtime=0) + behind, window)
+    assert NUMBERED == found[:2000]
+    assert "13 bytes skipped" in damages[0]
+    assert bool(behind) == any("gzip" in each for each in damages)
+
+
+def test_a_gzip_stream_that_cannot_be_read_twice_is_believed_up_to_the_damage():
+    """R10: from a pipe."""
+
+    class Pipe(io.BytesIO):
+        def seekable(self):
+            return False
+
+    blocks = list(DumpReader(io.BufferedReader(Pipe(BROKEN)), window=1 << 12).blocks())
+    assert 499 == sum(len(each.offsets) for each in blocks)
+    (line,) = (str(damage) for each in blocks for damage in each.damages)
+    assert line.endswith(
+        "gzip stream that cannot be read twice, to see whether it is whole; from here on it is left out"
+    )
+
+
+def test_a_wrong_sum_says_that_any_record_may_be_wrong():
+    at = STORED.index(NUMBERED[500]) + HEAD - 1
+    _, (line,), _ = read(STORED[:at] + b"\xff" + STORED[at + 1 :])
+    assert line.endswith("; any of its records may be wrong")
+
+
 def test_gzip_streams_may_follow_each_other_and_zeros_the_last():
     """As `cat` joins dumps, and as tapes fill their last block."""
     joined = gzip.compress(BEFORE, mtime=0) + gzip.compress(BEHIND, mtime=0)

@@ -2,7 +2,8 @@
 
 Rules
   Y1  Three shapes are read wherever they stand: lists of `PARAMETER value [set value]`, objects as `NAME(value)
-      ATTRIBUTE(value) ...`, and the rows of DISPLAY USAGE. All else is passed over: time stamps, message ids, prose.
+      ATTRIBUTE(value) ...`, and the rows of DISPLAY USAGE and GROUP. All else is passed over: time stamps, message ids,
+      prose, but for the active logs that a queue manager of this product tells in words.
   Y2  A value that was set since start stands to the right of the initial one, and it is the one that holds.
   Y3  A continuation belongs to the object that opened it: attributes of an object may go over many lines.
 
@@ -20,6 +21,9 @@ _PARAMETER = re.compile(r"^\s*(?:\d\d\.\d\d\.\d\d\s+)?([A-Z][A-Z0-9]{3,9})\s+(\S
 _USAGE = re.compile(
     r"^[\s_]*(\d+)\s+(\d+)\s+([\d,]+)\s+([\d,]+)\s+([\d,]+)\s+([\d,]+)\s+(?:(USER|SYSTEM|NONE)\s+)?(\d+)\s*$"
 )
+_GROUP = re.compile(r"Queue managers in group (\S+)")
+_MEMBER = re.compile(r"^\s*[A-Z][A-Z0-9]{0,3}\s+\d+\s")
+_LOGS = re.compile(r"^Active logs (\d+) of ([\d.]+) MB", re.MULTILINE)
 _TRACE = re.compile(r"^[\s_]*\d+\s+(G|GLOBAL|CHINIT)\b(?:.*?\b(RES|GTF|SMF|SRV)\b)?", re.MULTILINE)
 _TIMEOUT = re.compile(r"timeout\s*=\s*(\d+)\s*minutes?", re.IGNORECASE)
 _INTERVAL = re.compile(r"interval\s*=\s*(\d+)\s*minutes?", re.IGNORECASE)
@@ -61,6 +65,13 @@ def medium(unit: str) -> str:
     raise ValueError(unit)
 
 
+def no_archive(offload: str) -> str:
+    """That nothing is archived; on what, where it is, OFFLOAD does not say."""
+    if flag(offload):
+        raise ValueError(offload)
+    return "NONE"
+
+
 Taker = tuple[str, Callable[[str], Any]]
 _SYSTEM: dict[str, Taker] = {
     "LOGLOAD": ("logload", number),
@@ -70,6 +81,7 @@ _SYSTEM: dict[str, Taker] = {
     "TWOARCH": ("dual_archive", flag),
     "BLKSIZE": ("archive_blksize", number),
     "UNIT": ("archive", medium),
+    "OFFLOAD": ("archive", no_archive),
     "QINDXBLD": ("qindxbld", word),
     "CLCACHE": ("clcache", word),
     "MAXUMSGS": ("maxumsgs", number),
@@ -95,6 +107,7 @@ _STRUCTURE: dict[str, Taker] = {
     "OFFLOAD": ("offload", word),
     "SIZEMAX": ("size_kb", number),
     "ENTSMAX": ("entries_total", number),
+    "ELEMMAX": ("elements_total", number),
 }
 _OBJECTS: dict[str, tuple[str, dict[str, Taker]]] = {
     "QUEUE": ("queue", _QUEUE),
@@ -171,6 +184,11 @@ def _others(text: str) -> Iterator[Found]:
             values[name] = number(found[1])
     for found in _TASKS.finditer(text):
         values[_TASK_NAMES[found[2].lower()]] = number(found[1])
+    if found := _LOGS.search(text):
+        values |= {"active_logs": number(found[1]), "active_log_mb": number(found[2])}
+    if found := _GROUP.search(text):
+        rows = text[found.end() :].partition("CSQ")[0].splitlines()
+        values |= {"queue_sharing_group": found[1], "group_members": float(sum(map(bool, map(_MEMBER.match, rows))))}
     if "TRACE ACTIVITY" in text.upper():
         active = {found[1]: found[2] for found in _TRACE.finditer(text)}
         values["trace_global"] = bool({"G", "GLOBAL"} & set(active))

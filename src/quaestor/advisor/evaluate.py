@@ -20,10 +20,10 @@ import numpy as np
 
 from quaestor.advisor.cutoffs import Chosen
 from quaestor.advisor.findings import Finding, merged, ranked
-from quaestor.advisor.rows import Array, Rows, is_known
+from quaestor.advisor.rows import Array, Mask, Rows, is_known
 from quaestor.advisor.rule import Rule, names_in
-from quaestor.advisor.settings import GROUPS_OWN, Settings
-from quaestor.advisor.shared_views import groups
+from quaestor.advisor.settings import Settings
+from quaestor.advisor.shared_views import groups, systems
 from quaestor.advisor.view_catalog import BY_NAME, SETTINGS_PREFIX
 from quaestor.advisor.views import Tables, View, empty
 
@@ -138,8 +138,8 @@ class Advice:
 def advise(chosen: Iterable[Chosen], tables: Tables, settings: Settings | None = None) -> Advice:
     """Run the rules over tables and settings."""
     known = settings or Settings()
-    if known.objects(GROUPS_OWN):  # E6
-        known = known.in_groups(groups(tables))
+    if known.values or known.lent:  # E5, E6
+        known = known.beside(() if known.fellows else groups(tables), systems(tables))
     made, views = Advice(), dict[str, Rows]()
     for each in chosen:
         rule = each.rule
@@ -171,7 +171,7 @@ def cannot_run(rule: Rule, view: View, rows: Rows, settings: Settings) -> str:
     kinds = dict(map(_setting, rule.settings))
     wanted = reads(rule)
     for name in sorted(wanted.settings):
-        if not any(key[1] == kinds[name] and key[3] == name for key in settings.values):
+        if not settings.knows(kinds[name], name):
             return f"setting {name} is not known"
     for name in sorted(wanted.columns):
         if not is_known(getattr(rows, name)).any():
@@ -187,12 +187,20 @@ def run(chosen: Chosen, view: View, rows: Rows, settings: Settings) -> list[Find
         met = rule.when(looking, cut)
         for name in tuple(looking.touched):
             met = met & is_known(getattr(looking, name))
+        if rule.not_ours and met.any():  # U8
+            met = met & ~_ours(rows, settings)
         if not met.any():
             return []
         grave = rule.grave(looking, cut) if rule.grave else np.zeros(len(rows), bool)
         shown = {name: getattr(looking, name) for name in sorted(_shown(rule, view, looking))}
     seen = rows.plus(**shown)
     return merged(rule, cut, view, seen, met, np.asarray(grave, bool), tuple(shown), settings.is_ours)
+
+
+def _ours(rows: Rows, settings: Settings) -> Mask:
+    """Which rows are of queue managers of this product (settings, E5)."""
+    homes = zip(rows.queue_manager, rows.system, strict=True)
+    return np.array([settings.is_ours(manager or "", system or "") for manager, system in homes], bool)
 
 
 def _shown(rule: Rule, view: View, looking: Looking) -> set[str]:

@@ -48,6 +48,8 @@ def text(rule: Rule) -> str:
         lines.append(f"  command    {rule.command}")
     if rule.own_command is not None:
         lines.append(f"  quaestor   {rule.own_command or 'has no such command'}")
+    if rule.not_ours:
+        lines.append(f"  quaestor   is not held against it: {rule.not_ours}")
     if rule.effect:
         lines.append("  effect     computed from the figures by the planner")
     lines.append(f"  source     {EXTRACTS[rule.id.rpartition('/')[0]]}, lines {rule.lines}")

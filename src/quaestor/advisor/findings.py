@@ -4,7 +4,7 @@ Rules
   D1  All intervals in which one object meets one rule are one finding: how many of how many, from when to when. An
       interval whose record has no time is counted and moves neither end.
   D2  The worst interval is the one with the highest measure (the lowest, where low is worse); its figures word the
-      advice, the command and the effect.
+      advice, the command and the effect. From when to when it was is told with them.
   D3  A finding is as severe as its gravest interval, and an alert is worded by the worst of those that make it one.
   D4  Findings are ranked by severity, then by how many intervals they cover, then by queue manager and object.
   D5  A command can be given as it stands: names with small letters are in quotation marks.
@@ -42,6 +42,7 @@ class Finding:
     intervals_seen: int
     first: datetime | None
     last: datetime | None
+    worst_from: datetime | None
     worst_at: datetime | None
     figures: Mapping[str, Any]
     advice: str
@@ -96,7 +97,7 @@ def _finding(
 ) -> Finding:
     row = rows.row(worst)
     command = rule.command_for(ours=is_ours(row["queue_manager"] or "", row["system"] or ""))
-    begins = rows.local_time[mine] - (np.nan_to_num(rows.seconds[mine]) * 1e6).astype("timedelta64[us]")
+    begins = rows.local_time[mine] - _length(np.nan_to_num(rows.seconds[mine]))
     figures = {name: row[name] for name in shown if row[name] is not None}
     words = {**vars(cut), **row}
     return Finding(
@@ -109,6 +110,7 @@ def _finding(
         intervals_seen=seen,
         first=_moment(np.fmin.reduce(begins)),
         last=_moment(np.fmax.reduce(rows.local_time[mine])),
+        worst_from=_moment(rows.local_time[worst] - _length(rows.seconds[worst])),
         worst_at=row["local_time"],
         figures=figures,
         advice=worded(rule.advice, words),
@@ -120,6 +122,11 @@ def _finding(
 def _as_typed(value: Any) -> Any:
     """A name as a command takes it: what is not in quotation marks is folded to capitals (D5)."""
     return f"'{value}'" if isinstance(value, str) and value != value.upper() else value
+
+
+def _length(seconds: Any) -> Any:
+    """As much time; none that is known where that is not."""
+    return np.where(np.isnan(seconds), np.timedelta64("NaT"), (np.nan_to_num(seconds) * 1e6).astype("timedelta64[us]"))
 
 
 def _moment(value: np.datetime64) -> datetime | None:
@@ -164,6 +171,7 @@ def as_records(found: Iterable[Finding]) -> list[dict[str, Any]]:
             "intervals_seen": each.intervals_seen,
             "first": _iso(each.first),
             "last": _iso(each.last),
+            "worst_from": _iso(each.worst_from),
             "worst_at": _iso(each.worst_at),
             "figures": {name: _json(value) for name, value in each.figures.items()},
             "advice": each.advice,

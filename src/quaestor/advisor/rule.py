@@ -9,6 +9,8 @@ Rules
   U6  Advice, command and effect are worded from the figures of the worst row. A command or effect that needs a figure
       that is not known is left out; the advice says "not known" in its place.
   U7  Commands are z/OS's. Where a queue manager of this product takes another one, or none, the rule says which.
+  U8  A figure that was measured of z/OS and is not so for a queue manager of this product is not held against one; the
+      rule says why (`not_ours`).
 
 Called by the rule modules, evaluate, findings and explain.  Calls rows; the planner stands behind the effects.
 """
@@ -72,6 +74,7 @@ class Rule:
     shows: tuple[str, ...] = ()
     command: str = ""
     own_command: str | None = None
+    not_ours: str = ""
     effect: Effect | None = None
 
     @property

@@ -59,7 +59,7 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
         "dual_archive": _flag("TWOARCH of CSQ6LOGP"),
         "active_logs_striped": _flag("active logs are striped"),
         "archives_striped": _flag("archive logs are striped"),
-        "archive": _text("archive medium: TAPE or DASD"),
+        "archive": _text("archive medium: TAPE or DASD; NONE where OFFLOAD is NO"),
         "archive_time_s": _number("time to archive one active log"),
         "mount_time_s": _number("time to mount a tape"),
         "archive_mb": _number("primary allocation of an archive log, MiB"),

@@ -10,11 +10,13 @@ Rules
   E4  Whose DISPLAY output is, is what whoever gives it says; else what it says itself (display_owners); else the one
       queue manager that is looked at, or all.
   E5  A queue manager is of this product if the setting `product` says so. Where nobody says, the system in its records
-      does: ours bear QSTR unless they are told otherwise, and nothing else in a record tells the two apart.
+      does: ours bear QSTR unless they are told otherwise, and nothing else in a record tells the two apart. What is
+      said of a queue manager has no system: it is of ours if all records of that name are.
   E6  Structures are the group's: what one member says of a structure holds for the members that do not say otherwise,
       before what holds for all. Who is a member of what, records say.
-  E7  Where only some queue managers are looked at, settings of the others are left out, those of structures too. Who
-      gives them is told: rules on definitions would be silent for no reason that is seen.
+  E7  Where only some queue managers are looked at, settings of the others are left out. Who gives them is told: rules
+      on definitions would be silent for no reason that is seen. What they say of structures is lent to the members of
+      their group (E6), and is itself not looked at.
 
     [all]
     logload = 4000000
@@ -26,6 +28,7 @@ Rules
 Called by evaluate and by the command.  Calls display_output, display_owners, rows.
 """
 
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -42,6 +45,7 @@ from quaestor.advisor.setting_names import KINDS, SETTINGS
 ALL = "all"
 GROUPS_OWN = "structure"  # E6
 OURS, OUR_SYSTEM = "QUAESTOR", "QSTR"  # E5
+_NOT_TRACED = ("trace_global", "trace_chinit")  # z/OS's, for its service
 _BESIDE = {"structure": {"admin_duplexed": ("CSQ_ADMIN", "duplexed")}}
 """What stands beside every object of a kind: a setting of one object that the others lean on."""
 
@@ -57,6 +61,11 @@ class Settings:
     values: dict[tuple[str, str, str, str], Any] = field(default_factory=dict)
     fellows: Mapping[str, Collection[str]] = field(default_factory=dict)
     """The members of each queue manager's group (E6)."""
+    lent: dict[tuple[str, str, str, str], Any] = field(default_factory=dict)
+    """What queue managers that are not looked at say of structures (E7)."""
+
+    systems: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """The systems that records of each queue manager are of (E5)."""
 
     def put(self, manager: str, kind: str, name: str, values: Mapping[str, Any]) -> None:
         """Take values of one object (E2)."""
@@ -68,13 +77,17 @@ class Settings:
         """The object's own value, or its group's (E6), or what holds for all (E1); None when nobody said (E3)."""
         found = self.values.get((manager, kind, name, key))
         if found is None and kind == GROUPS_OWN:
-            said = (self.values.get((each, kind, name, key)) for each in self.fellows.get(manager, ()))
+            known = ChainMap(self.values, self.lent)
+            said = (known.get((each, kind, name, key)) for each in self.fellows.get(manager, ()))
             found = next((value for value in said if value is not None), None)
         return self.values.get((ALL, kind, name, key)) if found is None else found
 
-    def in_groups(self, members: Iterable[Collection[str]]) -> "Settings":
-        """The same, with the queue managers of each queue-sharing group (E6)."""
-        return Settings(self.values, {each: sorted(group) for group in members for each in group})
+    def beside(
+        self, members: Iterable[Collection[str]], systems: Mapping[str, Collection[str]] | None = None
+    ) -> "Settings":
+        """The same, with what records say: the queue managers of each queue-sharing group (E6), and systems (E5)."""
+        fellows = {**self.fellows, **{each: sorted(group) for group in members for each in group}}
+        return Settings(self.values, fellows, self.lent, systems or {})
 
     def queue_managers(self) -> list[str]:
         """Those that something is said about by name."""
@@ -84,11 +97,19 @@ class Settings:
         """What holds for these queue managers; for all of them when none is named (E7)."""
         if not managers:
             return self
-        return Settings({key: value for key, value in self.values.items() if key[0] in (ALL, *managers)})
+        left: dict[Any, Any] = {}
+        rest: dict[Any, Any] = {}
+        for key, value in self.values.items():
+            (left if key[0] in (ALL, *managers) else rest)[key] = value
+        return Settings(left, lent={key: value for key, value in rest.items() if key[1] == GROUPS_OWN})
 
     def objects(self, kind: str) -> list[tuple[str, str]]:
         """(queue manager, object) of every object of a kind that something is said about."""
         return sorted({(manager, name) for manager, other, name, _ in self.values if other == kind})
+
+    def knows(self, kind: str, key: str) -> bool:
+        """Whether anybody has said it of any object of a kind."""
+        return any(each[1] == kind and each[3] == key for each in ChainMap(self.values, self.lent))
 
     def column(self, managers: Array, kind: str, names: Iterable[Any], key: str) -> Array:
         """The values of one setting for rows of these queue managers and objects."""
@@ -100,7 +121,9 @@ class Settings:
     def is_ours(self, manager: str, system: str) -> bool:
         """Whether a queue manager is of this product (E5)."""
         said = self.get(manager, "system", "", "product")
-        return system == OUR_SYSTEM if said is None else said.upper() == OURS
+        if said is not None:
+            return bool(said.upper() == OURS)
+        return {OUR_SYSTEM} == ({system} if system else set(self.systems.get(manager, ())))
 
     def table(self, kind: str) -> Rows:
         """One row for each object of a kind, with all that can be said about one, and what it leans on."""
@@ -183,6 +206,13 @@ def of_display(text: str, unnamed: str = ALL, owner: str | None = None) -> Setti
         for kind, name, values in display_output.read(part):
             made.put(named or unnamed, kind, name, values)
     return made
+
+
+def of_ours(text: str, owner: str) -> Settings:
+    """The settings of a queue manager of this product, from what it answers, and what holds for all of them."""
+    made = Settings()
+    made.put(owner, "system", "", {"product": OURS.lower(), "archive": "DASD", **dict.fromkeys(_NOT_TRACED, False)})
+    return merged([made, of_display(text, owner=owner)])
 
 
 def read(text: str, name: str = "settings", unnamed: str = ALL, owner: str | None = None) -> Settings:

@@ -67,6 +67,17 @@ def groups(tables: Tables) -> list[set[str]]:
     return list(made.values())
 
 
+def systems(tables: Tables) -> dict[str, set[str]]:
+    """The systems that the records of each queue manager are of."""
+    columns = ["queue_manager", "system"]
+    made: dict[str, set[str]] = {}
+    for table in tables.values():
+        if set(columns) <= set(table.column_names):
+            for each in table.select(columns).group_by(columns).aggregate([]).to_pylist():
+                made.setdefault(each["queue_manager"] or "", set()).add(each["system"] or "")
+    return made
+
+
 def _usual(column: Floats, keys: list[Array]) -> Floats:
     """The median of each object, where there are intervals enough (G2)."""
     group = Groups(keys)

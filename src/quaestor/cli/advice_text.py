@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from quaestor.advisor.findings import Finding
 
 WIDTH = 110
+_MINUTES = timedelta(minutes=5)
 _COLOURS = {"ALERT": "red", "WARNING": "yellow", "NOTE": "cyan"}
 
 
@@ -52,7 +54,9 @@ def _lines(finding: "Finding", several_homes: set[str]) -> Iterator[str]:
     name, where = finding.severity.name, _where(finding, several_homes)
     yield f"{click.style(f'{name:<8}', fg=_COLOURS[name])} {where}: {finding.rule.title}  [{finding.rule.id}]"
     if finding.first and finding.last:
-        yield _wrapped("when", _when(finding))
+        yield _wrapped("when", f"{_count(finding)}, {_span(finding.first, finding.last)}")
+        if finding.worst_at and finding.intervals > 1:
+            yield _wrapped("worst", f"{_span(finding.worst_from, finding.worst_at)}: what and figures are of it")
     yield _wrapped("what", finding.advice)
     yield _wrapped("figures", ", ".join(_figures(finding)))
     if finding.command:
@@ -62,11 +66,17 @@ def _lines(finding: "Finding", several_homes: set[str]) -> Iterator[str]:
     yield _wrapped("source", _source(finding))
 
 
-def _when(finding: "Finding") -> str:
-    count = f"{finding.intervals} of {finding.intervals_seen} intervals"
-    span = f"{finding.first:%Y-%m-%d %H:%M} to {finding.last:%Y-%m-%d %H:%M}"
-    worst = f", worst at {finding.worst_at:%Y-%m-%d %H:%M}" if finding.worst_at and finding.intervals > 1 else ""
-    return f"{count}, {span}{worst}"
+def _count(finding: "Finding") -> str:
+    return f"{finding.intervals} of {several(finding.intervals_seen, 'interval')}"
+
+
+def _span(begin: datetime | None, end: datetime) -> str:
+    """From when to when; to the second where it is minutes, the day once where it is one."""
+    if begin is None:
+        return f"which ended at {end:%Y-%m-%d %H:%M}"
+    time = "%H:%M:%S" if end - begin < _MINUTES else "%H:%M"
+    day = "" if begin.date() == end.date() else "%Y-%m-%d "
+    return f"{begin:%Y-%m-%d {time}} to {end:{day}{time}}"
 
 
 def _figures(finding: "Finding") -> Iterator[str]:

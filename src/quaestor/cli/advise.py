@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -13,7 +13,7 @@ import click
 from quaestor.cli.advice_text import show
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.dumps import progress
-from quaestor.cli.qmgr_figures import answers_of, figures_of
+from quaestor.cli.qmgr_figures import answers_and_figures_of
 from quaestor.cli.qmgr_place import directory_option
 from quaestor.cli.refused import Refused
 from quaestor.cli.settings_files import SettingsFile, settings_of, tell_strangers, text_of
@@ -106,6 +106,7 @@ def run_command(
     from quaestor.advisor.evaluate import advise, needed
     from quaestor.advisor.findings import as_records, at_least
     from quaestor.advisor.rule import Severity
+    from quaestor.advisor.shared_views import groups
 
     if bool(dumps) + bool(lake) + bool(running) > 1:
         raise click.UsageError("give dumps, --lake or --running, one of them")
@@ -113,19 +114,24 @@ def run_command(
         raise click.UsageError("--directory goes with --running")
     if managers and running:
         raise click.UsageError("--running names the queue manager; --qmgr chooses among those of dumps or a lake")
+    if begin and end and begin >= end:
+        raise click.UsageError("--from is not before --to")
     if not (dumps or lake or running or settings_files):
         raise click.UsageError("give dumps, --lake, --running or --settings")
     chosen = _chosen(cutoff_file)
-    answered = [(running[:IN_SMF], answers_of(running, directory))] if running else []
-    settings = settings_of(settings_files, managers, answered)
+    answers, figures = answers_and_figures_of(running, directory) if running else ("", [])
+    settings = settings_of(settings_files, managers, [(running[:IN_SMF], answers)] if running else [])
     report = DamageReport()
     columns = needed(each.rule for each in chosen)
+    there = ""
     if lake:
-        tables = _of_lake(lake, columns, managers, begin, end)
-    elif running:
-        tables = _narrowed(_of_running(running, directory, columns, report), managers, begin, end)
+        tables = _of_lake(lake, columns, () if settings.lent else managers, begin, end)
     else:
-        tables = _narrowed(_of_dumps(dumps, columns, report), managers, begin, end)
+        every = _of_figures(figures, columns, report) if running else _of_dumps(dumps, columns, report)
+        tables, there = _narrowed(every, (), begin, end), _there(every)
+    if settings.lent:
+        settings = settings.beside(groups(tables))  # while all members are there
+    tables = _narrowed(tables, managers, None, None)
     tell_strangers(settings, _queue_managers(tables))
     advice = advise(chosen, tables, settings)
     found = at_least(advice.findings, Severity[severity.upper()])
@@ -138,7 +144,7 @@ def run_command(
     grave = any(each.severity is Severity.ALERT for each in found)
     code = max(report.close(), 1 if grave else 0)
     if not advice.rules_run and code < 2:  # that is not the same as nothing wrong
-        raise Refused("nothing was looked at: no records that rules read, of these queue managers and times")
+        raise Refused(f"nothing was looked at: no records that rules read, of these queue managers and times{there}")
     sys.exit(code)
 
 
@@ -199,12 +205,12 @@ def _of_dumps(
     return {structure: pa.concat_tables(tables) for structure, tables in parts.items()}
 
 
-def _of_running(
-    name: str, directory: Path | None, columns: Mapping[str, Collection[str]], report: DamageReport
+def _of_figures(
+    figures: Iterable[bytes], columns: Mapping[str, Collection[str]], report: DamageReport
 ) -> "dict[str, pa.Table]":
     """The same of what a queue manager has counted by now."""
     with NamedTemporaryFile(suffix=".smf") as dump:
-        dump.write(b"".join(figures_of(name, directory)))
+        dump.write(b"".join(figures))
         dump.flush()
         return _of_dumps((dump.name,), columns, report)
 
@@ -213,6 +219,18 @@ def _queue_managers(tables: "Mapping[str, pa.Table]") -> set[str]:
     """Those that records are of."""
     named = (table["queue_manager"].unique() for table in tables.values() if "queue_manager" in table.column_names)
     return {name for names in named for name in names.to_pylist() if name}
+
+
+def _there(tables: "Mapping[str, pa.Table]") -> str:
+    """What there would be: queue managers, and the times of their records."""
+    import pyarrow.compute as pc
+
+    times = [pc.min_max(table["local_time"]).as_py() for table in tables.values() if len(table)]
+    known = [(each["min"], each["max"]) for each in times if each["min"]]
+    if not known:
+        return ""
+    first, last = min(each for each, _ in known), max(each for _, each in known)
+    return f"; there are {', '.join(sorted(_queue_managers(tables)))}, {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
 
 
 def _narrowed(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from quaestor.cli.refused import in_words
+from quaestor.cli.refused import Refused, in_words
 
 if TYPE_CHECKING:
     from quaestor.qmgr.data.engine import Engine
@@ -51,23 +51,22 @@ def one_line(directory: Path) -> Iterator[None]:
 
 def there(directory: Path) -> None:
     """Refuse a directory that is not there; a bare word may have been meant as a name."""
-    from quaestor.mqi.reasons import Abend
-
+    if directory.exists() and not directory.is_dir():
+        raise Refused(f"{directory}: this is no directory")
     if not directory.is_dir():
         unknown = ", and no queue manager of that name" if len(directory.parts) == 1 else ""
-        raise Abend("S1", f"there is no such directory{unknown}")
+        raise Refused(f"{directory}: there is no such directory{unknown}")
 
 
 def disk_of(directory: Path) -> "RealDisk":
     """The files of a queue manager; a directory without one is refused, and nothing is made in it."""
-    from quaestor.mqi.reasons import Abend
     from quaestor.storage.bootstrap import Bootstrap
     from quaestor.storage.real_disk import RealDisk
 
     there(directory)
     disk = RealDisk(directory)
     if not Bootstrap.formatted(disk):
-        raise Abend("S1", "no queue manager is kept here: there is no bootstrap data set")
+        raise Refused(f"{directory}: no queue manager is kept here: there is no bootstrap data set")
     return disk
 
 

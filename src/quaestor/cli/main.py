@@ -2,11 +2,12 @@
 
 Rules
   E1  Exit code 0: done. 1: done, but part of the input was damaged or a finding is serious. 2: nothing could be done.
-      130: interrupted (Ctrl-C), 143: terminated.
+      130: interrupted (Ctrl-C), 141: nobody reads the output any more, 143: terminated.
   E2  What a person must know goes to standard error in one line; results go to standard output.
   E3  A command imports its part of the house when it runs, so that `--help` is quick.
   E4  A standard stream that is closed is /dev/null: no file that is opened takes its number, to be written to by who
       means the stream. Standard input is known to be closed all the same: nothing is read for it.
+  E5  Where NO_COLOR is set (no-color.org) a terminal has no colours, nor bold letters.
 """
 
 import os
@@ -17,7 +18,7 @@ import click
 
 from quaestor import __version__
 from quaestor.cli.lazy import LazyGroup
-from quaestor.cli.refused import unforeseen
+from quaestor.cli.refused import unforeseen, while_read
 
 _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
 
@@ -27,9 +28,11 @@ class Commands(LazyGroup):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         _hold_streams()
-        return super().main(*args, **kwargs)
+        with while_read():  # usage and errors are shown here
+            return super().main(*args, **kwargs)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        kwargs.setdefault("color", False if os.environ.get("NO_COLOR") else None)  # E5
         with unforeseen():  # --help and --version write here
             return super().make_context(*args, **kwargs)
 

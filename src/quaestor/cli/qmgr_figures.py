@@ -17,14 +17,19 @@ from quaestor.cli.whole_file import whole_file
 if TYPE_CHECKING:
     from quaestor.server.client.connection import Connection
 
-DEFINED: Final = ("SYSTEM", "LOG", "ARCHIVE", "USAGE", "QMGR ALL", "QUEUE(*) ALL", "CFSTRUCT(*) ALL")
+_ENGINE, _OBJECTS = ("SYSTEM", "LOG", "ARCHIVE", "USAGE", "SECURITY"), ("QMGR ALL", "QUEUE(*) ALL")
+DEFINED: Final = (*_ENGINE, *_OBJECTS, "GROUP", "CFSTRUCT(*) ALL", "CFSTATUS(*)")
 """What is displayed for the rules on definitions."""
 
 
-def answers_of(name: str, directory: Path | None) -> str:
-    """How things are defined, as DISPLAY says it; what is refused is a line that says so."""
+def answers_and_figures_of(name: str, directory: Path | None) -> tuple[str, list[bytes]]:
+    """How things are defined, as DISPLAY says it, and what was counted by then, on one connection.
+
+    What is refused is a line that says so.
+    """
     with _asking(name, directory) as app:
-        return "\n".join(line for what in DEFINED for line in app.mqsc(f"DISPLAY {what}")["lines"])
+        answers = "\n".join(line for what in DEFINED for line in app.mqsc(f"DISPLAY {what}")["lines"])
+        return answers, app.figures()
 
 
 def figures_of(name: str, directory: Path | None) -> list[bytes]:

@@ -3,15 +3,19 @@
 Rules
   U1  A package that is not installed is told with the extra that brings it, as the package's own metadata has it.
   U2  What the operating system or a file system far away refuses is told with the file, where there is one. A reader
-      that went away (`| head`) is not told: click ends the command for it.
+      that went away (`| head`) is not told: the command ends with 141, as a shell shows it of who dies of SIGPIPE. What
+      was kept for the end is written before that, and is no different.
   U3  Bytes of the command line that are no UTF-8, and characters that the terminal has no bytes for, are told as such.
   U4  An interrupt is one word, and exit code 130; so is a question that is not answered or answered with no, with 2.
 
 Called by commands that refuse an input, and by main around every command.
 """
 
-import errno
+import os
 import re
+import select
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
@@ -20,6 +24,10 @@ import click
 
 SURROGATES = ("\ud800", "\udfff")
 _OF_AN_EXTRA = re.compile(r"^([A-Za-z0-9_-]+).*extra == '(\w+)'")
+
+
+READER_GONE = 128 + signal.SIGPIPE
+_OUTPUTS = (1, 2)
 
 
 class Refused(click.ClickException):
@@ -54,7 +62,8 @@ class Interrupted(Unfinished):
 def unforeseen() -> Iterator[None]:
     """A line in place of a traceback, where a person can do something about it."""
     try:
-        yield
+        with while_read():
+            yield
     except KeyboardInterrupt:  # U4
         raise Interrupted from None
     except click.Abort:
@@ -66,11 +75,38 @@ def unforeseen() -> Iterator[None]:
             raise
         raise Refused(f"this needs the package {package}: pip install 'quaestor[{extra}]'") from None
     except OSError as error:  # U2
-        if error.errno == errno.EPIPE or not str(error):
+        if not str(error):
             raise
         raise Refused(in_words(error)) from None
     except UnicodeEncodeError as error:  # U3
         raise Refused(_not_written(error)) from None
+
+
+@contextmanager
+def while_read() -> Iterator[None]:
+    """The end, without a word, when nobody reads what is written (U2)."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        if not _reader_is_gone():
+            raise
+        sys.exit(READER_GONE)
+
+
+def _reader_is_gone() -> bool:
+    """Whether nobody reads an output any more; what is still to be written there goes nowhere, without a word."""
+    outputs = select.poll()
+    for each in _OUTPUTS:
+        outputs.register(each, 0)
+    gone = [number for number, event in outputs.poll(0) if event & select.POLLERR]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for number in gone:
+        os.dup2(nowhere, number)
+    os.close(nowhere)
+    return bool(gone)
 
 
 def _not_written(error: UnicodeEncodeError) -> str:

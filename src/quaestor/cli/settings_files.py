@@ -45,18 +45,19 @@ def settings_of(
 
     Over what queue managers that run have `answered`: their names, and what DISPLAY said.
     """
-    from quaestor.advisor.settings import ALL, SettingsError, merged, read
+    from quaestor.advisor.settings import ALL, SettingsError, merged, of_ours, read
 
     unnamed = next(iter(managers)) if len(managers) == 1 else ALL
     try:
-        said = [read(text, f"what {owner} answers", unnamed, owner) for owner, text in answered]
+        said = [of_ours(text, owner) for owner, text in answered]
         given = merged([*said, *(read(text_of(path), path, unnamed, owner) for owner, path in files)])
     except SettingsError as error:
         raise Refused(str(error)) from None
     chosen = given.only(managers)
     left_out = sorted(set(given.queue_managers()) - set(chosen.queue_managers()))
     if left_out:  # E7
-        click.echo(f"settings of {', '.join(left_out)} are left out: --qmgr names {', '.join(managers)}", err=True)
+        but = ", but for structures of a group" if chosen.lent else ""
+        click.echo(f"settings of {', '.join(left_out)} are left out{but}: --qmgr names {', '.join(managers)}", err=True)
     return chosen
 
 

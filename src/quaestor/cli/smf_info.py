@@ -1,6 +1,8 @@
 """`quaestor smf info`: the inventory of dumps."""
 
+import errno
 import json
+import os
 import sys
 from typing import Any
 
@@ -66,7 +68,7 @@ def _read(path: str, page: str, report: DamageReport) -> tuple[DumpReader, Inven
 
 
 def _show(path: str, reader: DumpReader, inventory: Inventory) -> None:
-    console = Console(width=None if sys.stdout.isatty() else _WIDE, markup=False, emoji=False)  # names are no markup
+    console = _Output(width=None if sys.stdout.isatty() else _WIDE, markup=False, emoji=False)  # names are no markup
     console.width = max(console.width, _NARROW)
     console.print(path, style="bold", highlight=False, soft_wrap=True)
     console.print(f"  {_framing(reader)}, {inventory.bytes:,} bytes, {inventory.records:,} records", highlight=False)
@@ -84,6 +86,13 @@ def _show(path: str, reader: DumpReader, inventory: Inventory) -> None:
     sections = ", ".join(f"{name} {count:,} x {length}" for (name, length), count in sorted(inventory.sections.items()))
     console.print(f"  sections: {sections or 'none'}", highlight=False, soft_wrap=True)
     console.print(f"  damage: {inventory.damages:,}" if inventory.damages else "  no damage", highlight=False)
+
+
+class _Output(Console):
+    """Rich ends a program itself when nobody reads any more, as if it had failed; main knows better (refused, U2)."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def _framing(reader: DumpReader) -> str:

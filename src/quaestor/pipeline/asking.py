@@ -53,7 +53,7 @@ def _refuse_change(query: str) -> None:
     """Spark does at once what a statement says, so it is looked at before (Q9)."""
     words = _NO_WORDS.sub(" ", query)
     first = re.match(r"[\s(]*(\w*)", words)
-    if first is None or (first[1] and first[1].upper() not in _ASKS) or _INSERTS.search(words):
+    if first is None or first[1].upper() not in _ASKS or _INSERTS.search(words):
         raise QueryError(f"a question begins with {', '.join(_ASKS[:-1])} or {_ASKS[-1]}, and changes nothing")
 
 

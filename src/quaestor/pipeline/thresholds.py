@@ -7,7 +7,7 @@ Rules
   T3  A buffer pool that was never used says nothing (F-19). Single maxima and lists do not count (A-16).
   T4  What MP1B reports only as information (A-28 to A-35, A-44, A-46) is no exception and stands in other reports.
 
-Called by report_queries.exceptions and by the catalog of reports.  Calls nothing, knows no Spark.
+Called by report_queries.exceptions, the catalog of reports and the advisor's rules.  Calls nothing, knows no Spark.
 """
 
 from dataclasses import dataclass
@@ -46,10 +46,12 @@ class Limit:
     ours: bool = False
 
 
+LOG_READS_PER_HOUR = 100
+"""Log reads from buffers beyond which the paper's "large" begins (A-14, A-37), here and in the advisor's rules."""
+
 LIMITS = (
     Limit("tasks", "unit_us", 10_000, "A-1: us of elapsed time per commit of a short transaction"),
     Limit("tasks", "force_us", 2_000, "A-3: us that a log force may take on average", ours=True),
-    Limit("tasks", "backout_percent", 10, "A-14: per cent of units of recovery backed out", ours=True),
     Limit("queues", "skipped", 10, "A-9: messages skipped per valid get", ours=True),
     Limit("db2", "db2_server_us", 10_000, "A-16: us of server time of an update, write or delete"),
     Limit("db2", "db2_delay_us", 1_000, "A-17: us that a request waits for a Db2 server"),
@@ -57,7 +59,7 @@ LIMITS = (
     Limit("db2", "db2_depth_alert", 20, "A-18: requests queued for Db2, alert"),
     Limit("cf", "cf_factor", 2, "A-21: times its own median that a structure may take", ours=True),
     Limit("buffer", "low_percent", 15, "A-25: per cent of a buffer pool that must stay stealable"),
-    Limit("log", "buffer_reads", 100, "A-37: log reads from buffers in an hour", ours=True),
+    Limit("log", "buffer_reads", LOG_READS_PER_HOUR, "A-14, A-37: log reads from buffers in an hour", ours=True),
     Limit("log", "checkpoints_per_hour", 10, "A-43: checkpoints an hour caused by LOGLOAD"),
 )
 
@@ -215,8 +217,7 @@ TASKS = (
         "%s waits long for the log", "Move the log data sets to a quieter volume, or split the work.", "max",
     ),
     Threshold(
-        "A-14", WARNING, "NBACKOUTS > 0 AND 100 * NBACKOUTS > {backout_percent} * (NBACKOUTS + NCOMMITS)", "NBACKOUTS",
-        "backouts",
+        "A-14", WARNING, "NBACKOUTS > 0 AND READ_REQ_BUF_AN_HOUR > {buffer_reads}", "NBACKOUTS", "backouts",
         "%s backs out", "Find out why; backing out reads the log.",
     ),
 )  # fmt: skip

@@ -16,20 +16,21 @@ Rules
       for in as many windows as `_LOOK_WINDOWS`: what goes on longer is no dump.
   R9  Where the medium gives no more (an I/O error), the dump ends with one damage, and what was read before is
       delivered; `failed` says why, for who would rather have all of it or nothing.
+  R10 Where a record of a gzip stream is damaged, and the stream is not whole or nobody can see whether it is, what
+      follows is left out (gzip_doubt).
 
 R2 and R5 are of `blocks`.
 
-Called by records, columns, splitting.  Calls detection, blocks.
+Called by records, columns, splitting.  Calls detection, blocks, gzip_doubt.
 """
 
 import gzip
 import io
 import struct
-import zlib
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from quaestor.smf import stripped
+from quaestor.smf import gzip_doubt, stripped
 from quaestor.smf.blocks import NO_HEADER, Block, Damage, Found
 from quaestor.smf.detection import (
     LARGEST_SEGMENT,
@@ -90,6 +91,8 @@ class DumpReader:
         self._proven = True  # whether that was seen to be true (R7)
         self._at_end = False
         self._ended_early = ""
+        self._gzip: gzip.GzipFile | None = None
+        self._doubtful = False  # whether what was unpacked may be wrong (R10)
         self._lost: Damage | None = None  # damage whose end is not found yet
 
     def blocks(self) -> Iterator[Block]:
@@ -100,6 +103,9 @@ class DumpReader:
             block, rest = self._walk(data, last=last)
             tail = data[rest:size]
             self._base += rest
+            if self._gzip and (damaged := self._damaged(block, last=last)) and (doubt := self._doubt()):
+                yield gzip_doubt.before(damaged, block, doubt)
+                return
             if len(block.offsets) or block.damages:
                 yield block
             if last:
@@ -117,7 +123,8 @@ class DumpReader:
             except OSError as error:  # R9
                 self.failed = reason_of(error)
                 raise UnusableDumpError(self.failed) from None
-            self._take = gzip.GzipFile(fileobj=stream).readinto1 if self.compressed else stream.readinto1
+            self._gzip = gzip.GzipFile(fileobj=stream) if self.compressed else None
+            self._take = (self._gzip or stream).readinto1
         head = self._read(bytearray())
         if not head and self._ended_early:
             raise UnusableDumpError(self.failed or self._ended_early)
@@ -159,8 +166,8 @@ class DumpReader:
         while at < len(data) and not self._ended_early:
             try:
                 got = self._read_into(data, at)
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                self._ended_early = f"gzip stream is damaged: {error}"
+            except gzip_doubt.ERRORS as error:
+                self._ended_early, self._doubtful = gzip_doubt.told(error), gzip_doubt.is_wrong(error)
                 break
             except OSError as error:  # R9
                 self.failed = reason_of(error)
@@ -182,6 +189,20 @@ class DumpReader:
             self._left -= got
         self.bytes_read += got
         return got
+
+    def _damaged(self, block: Block, *, last: bool) -> list[int]:
+        """Where records of a block are damaged, or begin to be; the line of the stream itself is left out."""
+        lines = block.damages[:-1] if last and self._ended_early else block.damages
+        return [each.offset for each in (*lines, *filter(None, [self._lost]))]
+
+    def _doubt(self) -> str:
+        """Why what follows a damaged record of a gzip stream is not believed; empty when it is (R10)."""
+        stream, self._gzip = self._gzip, None  # once is enough
+        if self._ended_early or stream is None:
+            return self._ended_early if self._doubtful else ""
+        if not self._stream.seekable():
+            return "damage in a gzip stream that cannot be read twice, to see whether it is whole"
+        return gzip_doubt.of_the_rest(stream)
 
     # --- walking -----------------------------------------------------------------------------------------------------
 
@@ -208,7 +229,8 @@ class DumpReader:
     def _close(self, found: Found, size: int) -> None:
         self._drop_segments(found)
         if self._ended_early:
-            found.damages.append(Damage(self._base + size, self._ended_early))
+            doubt = "; any of its records may be wrong" if self._doubtful else ""
+            found.damages.append(Damage(self._base + size, f"{self._ended_early}{doubt}"))
 
     def _walk_rdws(self, data: bytearray, found: Found, *, last: bool) -> int:
         at, size, base = 0, len(data), self._base

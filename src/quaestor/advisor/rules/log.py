@@ -9,6 +9,7 @@ from quaestor.advisor.rows import Floats, Groups, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Figure, Row, Rule, Severity
 from quaestor.advisor.rules.log_definitions import DUAL_LOGS
 from quaestor.pipeline.hours import hourly
+from quaestor.pipeline.thresholds import LOG_READS_PER_HOUR
 from quaestor.planner import dasd
 from quaestor.planner.geometry import PAGE_BYTES
 from quaestor.planner.log_flow import WRITE_THRESHOLD_PAGES, log_buffers
@@ -17,7 +18,7 @@ from quaestor.planner.quantity import MIB
 
 OUTBUFF_MAX_KB = 4000.0
 IOS_MIN = 100
-READS_PER_HOUR_MAX = 100
+READS_PER_HOUR_MAX = LOG_READS_PER_HOUR
 
 
 def per_hour(name: str) -> Figure:

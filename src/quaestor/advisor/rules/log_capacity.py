@@ -154,6 +154,7 @@ RULES = (
         " MiB/s. Frequent switches take checkpoints and leave many archives to manage.",
         shows=("log_mb_per_s",),
         effect=_larger_logs,
+        not_ours="a log switch costs it next to nothing",
         lines="552-560",
     ),
     Rule(

@@ -11,6 +11,7 @@ from quaestor.planner.quantity import MIB
 
 SYSTEM = "settings.system"
 DUAL_LOGS = "quaestor qmgr create NAME --dual-logs (how many copies a log has is said when it is created)"
+LOGLOAD_OF_OURS = "LOGLOAD keeps its restart short and costs next to nothing; where it does, mp1b/A-43 counts it"
 TRACKS_MAX_MIB = BDAM_TRACKS_MAX * TRACK_BYTES / MIB
 
 
@@ -181,6 +182,7 @@ RULES = (
         advice="LOGLOAD is {logload:,.0f}: checkpoints come often, pages are written twice, and long units of"
         " recovery are moved forward in the log again and again.",
         command="SET SYSTEM LOGLOAD(4000000)",
+        not_ours=LOGLOAD_OF_OURS,
         effect=_logload,
         lines="1669-1677, 1732",
     ),

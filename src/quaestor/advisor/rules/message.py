@@ -2,6 +2,7 @@
 
 from quaestor.advisor.rows import Floats, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
+from quaestor.advisor.rules.log_definitions import LOGLOAD_OF_OURS
 from quaestor.planner.log_flow import log_buffers
 from quaestor.planner.logload import LARGE_AT_LOW_DEPTH, LARGE_MESSAGE_BYTES, Shape, recommended_logload
 
@@ -58,6 +59,7 @@ RULES = (
         advice="Persistent messages average {bytes_each:,.0f} bytes and LOGLOAD is {logload:,.0f}: raise it if"
         " queues are shallow.",
         command="SET SYSTEM LOGLOAD(1000000)",
+        not_ours=LOGLOAD_OF_OURS,
         effect=_logload,
         lines="1704",
     ),

@@ -8,8 +8,10 @@ Rules
   X4  A source's step gives every row the columns OBJECT, FIRST_TIME and LAST_TIME.
   X5  Counts of an hour are the same whether a day is asked for alone or among others: the hour that its first interval
       ends began the day before, so that day is read too.
+  X6  What a task backed out is held against the log (A-14; log_hours, J2), of the day after too: the interval that a
+      record of the evening was cut in may end then.
 
-Called by the package's register.  Calls thresholds, summary_rows, row_conditions, hours.
+Called by the package's register.  Calls thresholds, summary_rows, row_conditions, log_hours.
 """
 
 import re
@@ -18,13 +20,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from quaestor.pipeline import thresholds
 from quaestor.pipeline.arrow_expressions import ARROW
-from quaestor.pipeline.hours import hourly
+from quaestor.pipeline.report_queries.log_hours import LOG_COUNTS, an_hour, with_log_reads
 from quaestor.pipeline.report_queries.manager_queries import CF_CALLS, DB2_CALLS, DB2_VERBS, LOG_MANAGER, LOGGED_VERBS
 from quaestor.pipeline.report_queries.steps import Parameters, Tables, day_from
 from quaestor.pipeline.report_queries.summary_rows import medians, summary_rows
@@ -46,7 +47,6 @@ _LISTED = pa.schema(
 _NO_INDEX_KEYS = ("DATE", "MVS", "QMGR", "BASENAME", "QTYPE", "INDXTYPE")
 _GETS = ("GETS", "GETBRWS", "GETA")
 _PAGE_SET_IOS = ("PUTPSN", "PUT1PSN", "GETPSN")
-_LOG_COUNTS = ("CHECKPOINTS", "READ_REQ_BUF")
 _PARAMETERS = {each.name: f"@{each.name}" for each in LIMITS}
 Line = dict[str, Any]
 Step = Callable[[pa.Table], pa.Table]
@@ -64,6 +64,8 @@ class Source:
     qmgr: str = "QMGR"
     looks_back: bool = False
     """Whether the step counts over rows before a row, and so needs the day before (X5)."""
+    with_log: bool = False
+    """Whether the thresholds ask for the log's reads as well (X6)."""
 
     def columns(self) -> set[str]:
         """Every name that the step or a threshold may ask for."""
@@ -81,24 +83,8 @@ def _whole(rows: pa.Table) -> pa.Table:
     return _moments(rows, "")
 
 
-def _log_hours(rows: pa.Table) -> pa.Table:
-    """The rows with the checkpoints and the reads from buffers of the hour that ends with them (A-37, A-43).
-
-    Rows are of any length, and five minutes are too short for a rate.
-    """
-    names = pc.binary_join_element_wise(rows["MVS"], rows["MQSERIES_SUB_ID"], "\n")
-    owners = pc.rank(names, tiebreaker="dense").to_numpy().astype(np.intp)
-    moments = pc.binary_join_element_wise(
-        pc.cast(rows["DATE"], pa.string()), pc.utf8_slice_codeunits(rows["TIME"], 0, 8), "T"
-    )
-    ends = np.asarray(moments.to_numpy(zero_copy_only=False), dtype="datetime64[us]")
-    seconds, *counts = (
-        np.asarray(rows[each].to_numpy(zero_copy_only=False), np.float64) for each in ("SECONDS", *_LOG_COUNTS)
-    )
-    for name, each in zip(_LOG_COUNTS, counts, strict=True):
-        rates = pa.array(hourly(each, owners, ends, seconds), from_pandas=True)
-        rows = rows.append_column(f"{name}_AN_HOUR", rates)
-    return _whole(rows)
+def _log(rows: pa.Table) -> pa.Table:
+    return _whole(an_hour(rows))
 
 
 def _named(column: str) -> Step:
@@ -163,8 +149,8 @@ SOURCES: Mapping[str, Source] = {
     "log": Source(
         "log manager",
         LOG_MANAGER,
-        _log_hours,
-        ("SECONDS", *_LOG_COUNTS),
+        _log,
+        ("SECONDS", *LOG_COUNTS),
         thresholds.LOG,
         "MQSERIES_SUB_ID",
         looks_back=True,
@@ -174,7 +160,7 @@ SOURCES: Mapping[str, Source] = {
     "cf": Source("coupling facility", CF_CALLS, _structures, _CF_COLUMNS, thresholds.STRUCTURES),
     "queue records": Source("queues", DAILY_QUEUE, _queue_records, _PAGE_SET_IOS, thresholds.QUEUE_RECORDS),
     "queue days": Source("queues", DAILY_QUEUE, _queue_days, (*_NO_INDEX_KEYS, *_GETS), thresholds.QUEUE_DAYS),
-    "tasks": Source("tasks", DAILY_TASK, _tasks, (), thresholds.TASKS),
+    "tasks": Source("tasks", DAILY_TASK, _tasks, (), thresholds.TASKS, with_log=True),
 }
 
 
@@ -223,12 +209,22 @@ def _listed(tables: Tables, asked: Parameters, sources: Iterable[Source]) -> lis
 def _found(tables: Tables, asked: Parameters, source: Source) -> list[Line]:
     """The lines that one source gives (X1)."""
     limits = {each.name: asked.get(each.name, each.default) for each in LIMITS}
+    rows = _rows(tables, asked, source)
+    if source.with_log:
+        last = asked.get("to")
+        longer = asked if last is None else {**asked, "to": day_from(last, 1)}
+        rows = with_log_reads(rows, _rows(tables, longer, SOURCES["log"]))
+    return [line for rule in source.rules for line in _lines(rows, source, rule, limits)]
+
+
+def _rows(tables: Tables, asked: Parameters, source: Source) -> pa.Table:
+    """The rows of a source that are asked for, ready for its thresholds."""
     first = asked.get("from") if source.looks_back else None
     wider = asked if first is None else {**asked, "from": day_from(first, -1)}
     rows = source.prepare(summary_rows(tables, source.table, wider, source.columns(), qmgr=source.qmgr))
     if first is not None:  # X5
         rows = rows.filter(pc.greater_equal(rows["DATE"], pa.scalar(first, pa.date32())))
-    return [line for rule in source.rules for line in _lines(rows, source, rule, limits)]
+    return rows
 
 
 def _lines(rows: pa.Table, source: Source, rule: Threshold, limits: Mapping[str, float]) -> Iterator[Line]:

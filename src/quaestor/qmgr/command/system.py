@@ -34,6 +34,7 @@ from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.qmgr.security import SecurityManager
 
+MIB = 1 << 20
 US_PER_MINUTE = 60_000_000
 TIMEOUT_MAX = 10_080
 LOGLOAD_MIN, LOGLOAD_MAX = 200, 16_000_000
@@ -85,9 +86,9 @@ class LogCommands:
         }
 
     def _status_lines(self) -> tuple[str, ...]:
-        row = self._status()
+        row, size = self._status(), self._log.files.size / MIB
         return (
-            f"Active logs {row['TOTALLOGS']}, full and not archived {row['FULLLOGS']}",
+            f"Active logs {row['TOTALLOGS']} of {size:g} MB, full and not archived {row['FULLLOGS']}",
             f"Highest RBA {row['LOGRBA']}, on disk up to {row['HARDENED']}",
             "End of LOG report",
         )
