@@ -204,6 +204,11 @@ class MQError(Exception):
         return f"MQRC {int(self.reason)} {self.reason.name}: {self.reason.meaning}" + (f" ({facts})" if facts else "")
 
 
+def said(failure: BaseException) -> str:
+    """What a failure says; its name where it says nothing."""
+    return str(failure) or type(failure).__name__
+
+
 class Abend(Exception):  # noqa: N818 - the mainframe's own word for it
     """A broken invariant, named by its rule (R3): `Abend("B3", "stole a page in use", page=17)`."""
 

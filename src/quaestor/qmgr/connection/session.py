@@ -30,7 +30,7 @@ from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.connection.accounting import TaskTally
 from quaestor.qmgr.connection.failing import FATAL, INTERRUPTS, InterruptedWait
 from quaestor.qmgr.connection.handle import Handle
@@ -221,7 +221,7 @@ class Connection:
     def fatal(self, error: BaseException) -> BaseException:
         """The queue manager cannot go on: tell everybody, and say how this call ends. The latch is held."""
         self._failed(error)
-        return error if isinstance(error, INTERRUPTS) else MQError(Reason.CONNECTION_BROKEN, why=str(error))
+        return error if isinstance(error, INTERRUPTS) else MQError(Reason.CONNECTION_BROKEN, why=said(error))
 
     def end_call(self, *, commit: bool) -> None:
         """End the unit of the call, if there is one. The latch is held."""
