@@ -37,6 +37,7 @@ from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.command import CommandProcessor, Reply
 from quaestor.qmgr.command.pcf_server import NEEDED
 from quaestor.qmgr.connection import AsyncConnection, Connection
+from quaestor.qmgr.connection.asynchronous import Threads
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import GroupSettings, joining
@@ -262,7 +263,9 @@ async def connect_async(
     group: GroupSettings | None = None,
 ) -> AsyncConnection:
     """The same for asyncio; what comes back is a context manager for `async with`."""
-    connection = await asyncio.to_thread(
-        connect, name, directory, user=user, application=application, settings=settings, trace=trace, group=group
+    loop = asyncio.get_running_loop()
+    more = {"user": user, "application": application, "settings": settings, "trace": trace, "group": group}
+    connection = await Threads().call(
+        lambda unseen: loop.run_in_executor(None, unseen.disconnect), connect, name, directory, **more
     )
     return AsyncConnection(connection)
