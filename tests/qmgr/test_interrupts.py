@@ -144,13 +144,14 @@ class InterruptedAt:
             if not self._left:
                 raise KeyboardInterrupt
 
-    def interrupts(self, call):
-        """Whether the call was interrupted before it was over."""
+    def interrupts(self, call, latch):
+        """Whether the call was interrupted before it was over; then the latch is free as soon as he is told."""
         sys.setprofile(self)
         try:
             call()
         except (KeyboardInterrupt, MQError):
-            pass
+            sys.setprofile(None)
+            assert not latch.locked()
         finally:
             sys.setprofile(None)
         return self._left <= 0
@@ -172,8 +173,9 @@ def test_an_interrupt_anywhere_leaves_the_latch_free(named, accounted):
         app = qm.connect()
         orders = app.open("ORDERS", EVERYTHING)
         orders.put("first", KEPT, NOW)
-        interrupted = InterruptedAt(moment).interrupts(lambda a=app, o=orders: CALLS[named](o, a))
-        assert not qm.manager.engine.recovery.latch.locked(), moment
+        latch = qm.manager.engine.recovery.latch
+        interrupted = InterruptedAt(moment).interrupts(lambda a=app, o=orders: CALLS[named](o, a), latch)
+        assert not latch.locked(), moment
         with suppress(MQError):
             app.abandon()
         if not interrupted:
