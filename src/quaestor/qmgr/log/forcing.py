@@ -247,7 +247,7 @@ class LogWriter:
         if self._soon == upto:
             return True
         first, file, begins = start - start % CI, files.only, files.start
-        quiet = self._synced == start == self._sent and first >= begins
+        quiet = self._synced == start == self._sent < upto and first >= begins
         if not quiet or file is None or not self._io.acquire(False):
             return False
         try:
