@@ -6,7 +6,8 @@ Rules
   LA2 Two method calls are dear beside the cheapest puts and gets. So accounted handles take the latch itself and do the
       rest in their own words; what they need of it is public.
   LA3 A wait is one for a latch that was seen to be held. Whatever a signal raises while the latch is taken, it is given
-      back (R7).
+      back (R7). Not so, as yet, what it raises at the very moment at which `__exit__` begins: Python looks before the
+      function's first statement.
 
 Called by accounted connections and handles in place of the latch itself.
 """
