@@ -113,7 +113,7 @@ class Bound:
         self.name, self.connection, self._answer = door
         self._asks = False
         self.async_puts = AsyncPuts()
-        self.consumers = Consumers(hconn, self.get, callback)
+        self.consumers = Consumers(hconn, self.get, callback, lambda: self.connection.connected)
         self._message_handles = message_handles
         self.made_for_it: set[int] = set()
         """Message handles that end with it, by their numbers."""

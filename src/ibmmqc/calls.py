@@ -31,7 +31,7 @@ NO_CONNECTION = (0, -3)
 FUNCTION_NOT_SUPPORTED, HMSG_ERROR, PROPERTY_NOT_AVAILABLE, PROPERTY_VALUE_TOO_BIG = 2298, 2460, 2471, 2469
 STAT_TYPE_ERROR = 2430
 ASYNC_ERRORS, RECONNECTION_ERRORS = 0, 2
-MESSAGE_CONSUMER = 1
+MESSAGE_CONSUMER, EVENT_HANDLER, HOBJ_NONE = 1, 2, 0
 INQ_NEXT, INQ_UNDER_CURSOR, DELETE_UNDER_CURSOR = 8, 16, 1
 
 _connections: dict[int, Bound] = {}
@@ -99,6 +99,7 @@ def MQDISC(hconn: int) -> Codes:
     try:
         bound = _bound(hconn)
         bound.consumers.stop()
+        bound.consumers.deregister_handler()
         del _connections[hconn]
         for hmsg in bound.made_for_it:
             _message_handles.pop(hmsg, None)  # CA5
@@ -232,11 +233,16 @@ def MQCBINIT(function: Call) -> None:
 def MQCB(hconn: int, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes) -> Codes:
     def change(bound: Bound) -> None:
         asked = CBD.read(cbd)
+        kind = asked["CallbackType"]
         if not operation or operation & ~consumers.OF_CONSUMERS:
             raise MQError(Reason.OPERATION_ERROR, operation=operation)
+        if kind not in (MESSAGE_CONSUMER, EVENT_HANDLER):
+            raise MQError(Reason.CALLBACK_TYPE_ERROR, type=kind)
+        if kind == EVENT_HANDLER or (hobj == HOBJ_NONE and not operation & consumers.OP_REGISTER):
+            _change_handler(bound, operation, Consumer(HOBJ_NONE, md, gmo, asked["Options"], 0))
+            return
         if operation & consumers.OP_REGISTER:
-            if asked["CallbackType"] == MESSAGE_CONSUMER:
-                bound.check_queue(hobj)
+            bound.check_queue(hobj)
             bound.consumers.register(Consumer(hobj, md, gmo, asked["Options"], asked["MaxMsgLength"]))
         elif operation & consumers.OP_DEREGISTER and not bound.consumers.deregister(hobj):
             raise MQError(Reason.CALLBACK_NOT_REGISTERED, handle=hobj)
@@ -246,6 +252,19 @@ def MQCB(hconn: int, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: byte
                 raise MQError(Reason.CALLBACK_NOT_REGISTERED, handle=hobj)
 
     return _codes(hconn, change)
+
+
+def _change_handler(bound: Bound, operation: int, handler: Consumer) -> None:
+    """MQCB for the event handler of the connection (EV1)."""
+    there = True
+    if operation & consumers.OP_REGISTER:
+        bound.consumers.register_handler(handler)
+    elif operation & consumers.OP_DEREGISTER:
+        there = bound.consumers.deregister_handler()
+    if operation & (consumers.OP_SUSPEND | consumers.OP_RESUME):
+        there = bound.consumers.events.suspend(suspended=bool(operation & consumers.OP_SUSPEND))
+    if not there:
+        raise MQError(Reason.CALLBACK_NOT_REGISTERED)
 
 
 def MQCTL(hconn: int, operation: int, _ctlo: bytes) -> Codes:

@@ -12,7 +12,7 @@ Rules
       consumer is suspended until it resumes or is registered anew, with more room. The context says so (State).
   CO4 START, STOP, REGISTER and DEREGISTER are told to consumers that asked to be called for them.
 
-Called by calls.  Calls get, as an application would.
+Called by calls.  Calls get, as an application would; events.
 """
 
 import sys
@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ibmmqc.events import Events
 from ibmmqc.structures import CBC, GMO, MD
 from quaestor.mqi.options import GetOptions
 from quaestor.mqi.reasons import CompCode, MQError, Reason
@@ -63,7 +64,8 @@ class Consumer:
 class Consumers:
     """The consumers of one connection, and the thread that calls them (CO1)."""
 
-    def __init__(self, hconn: int, get: Get, call: Callable[[], Call | None]) -> None:
+    def __init__(self, hconn: int, get: Get, call: Callable[[], Call | None], connected: Callable[[], bool]) -> None:
+        self.events = Events(connected, self._invoke)
         self._hconn = hconn
         self._get = get
         self._call = call
@@ -80,6 +82,17 @@ class Consumers:
             self._consumers[consumer.hobj] = consumer
             self._changed.notify_all()
         self._tell(consumer, CALL_REGISTER)
+
+    def register_handler(self, handler: Consumer) -> None:
+        """The event handler takes the place of the one before (EV1)."""
+        self.events.register(handler)
+        self._tell(handler, CALL_REGISTER)
+
+    def deregister_handler(self) -> bool:
+        handler = self.events.deregister()
+        if handler is not None:
+            self._tell(handler, CALL_DEREGISTER)
+        return handler is not None
 
     def deregister(self, hobj: int) -> bool:
         with self._changed:
@@ -177,6 +190,8 @@ class Consumers:
             if not limited or consumer.waited_ms < asked["WaitInterval"]:
                 return  # CO3
         consumer.waited_ms = 0
+        if comp_code == FAILED:
+            self.events.happened(reason)
         state = _state(comp_code, reason)
         consumer.suspended = consumer.suspended or state >= FOR_ITS_ACTION
         kept = comp_code == FAILED or reason == TRUNCATED_MSG_FAILED or asked["Options"] & _BROWSES
@@ -191,15 +206,15 @@ class Consumers:
 
     def _tell(self, consumer: Consumer, call_type: int) -> None:
         if consumer.options & TOLD[call_type]:
-            self._invoke(consumer, call_type, (MD.blank(), GMO.blank(), None))
+            self._invoke(consumer, call_type, None)
 
     def _invoke(
-        self, consumer: Consumer, call_type: int, given: tuple[bytes, bytes, bytes | None], **context: Any
+        self, consumer: Consumer, call_type: int, given: tuple[bytes, bytes, bytes | None] | None, **context: Any
     ) -> None:
         call = self._call()
         if call is None:
             return
-        md, gmo, body = given
+        md, gmo, body = given or (MD.blank(), GMO.blank(), None)
         packed = CBC.write(CBC.blank(), StrucId="CBC ", Version=2, CallType=call_type, Hobj=consumer.hobj, **context)
         try:
             call(self._hconn, md, gmo, body, packed)

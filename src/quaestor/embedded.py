@@ -15,6 +15,9 @@ Rules
   EM8 `group` says which queue-sharing group it belongs to; that is kept, and later connections need not say it.
   EM9 `answer_commands` answers the PCF requests that wait on the command queue, with the authority of who put them; the
       first time it makes the queues that tools need. There is no thread for it: whoever puts requests calls it.
+  EM10 One that has failed, or was interrupted while it stopped, keeps the files of its directory until the process ends
+      (FA3). Whoever connects until then is told so, and the failure (2059); the last to disconnect is told of one in
+      stopping (2009): what he had committed is there after a restart.
 
 Called by the package door.  Calls queue_manager and disk.
 """
@@ -24,15 +27,17 @@ import atexit
 import getpass
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from threading import RLock
 
 from quaestor.clock import SystemClock
 from quaestor.mqi.objects import COMMAND_QUEUE
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.command import CommandProcessor, Reply
 from quaestor.qmgr.command.pcf_server import NEEDED
 from quaestor.qmgr.connection import AsyncConnection, Connection
+from quaestor.qmgr.connection.asynchronous import Threads
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import GroupSettings, joining
@@ -95,6 +100,8 @@ class Running:
                 manager = self._start(name, path, settings, traces, group)
             elif manager.name != name:
                 raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=manager.name)
+            elif manager.failure:
+                raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why=manager.failure, until="this process ends")
             try:
                 return manager.connections.connect(user, application, then=lambda: self._ended(path))
             except MQError:
@@ -155,16 +162,21 @@ class Running:
         """A connection has ended; the last one takes the queue manager with it."""
         with self._lock:
             manager = self._managers.get(path)
-            if manager is not None and not manager.connections.connections:
-                del self._managers[path]
+            if manager is None or manager.failure or manager.connections.connections:
+                return  # EM10
+            try:
                 manager.stop()
+            except FAILURES as error:
+                raise MQError(Reason.CONNECTION_BROKEN, why=said(error)) from error
+            del self._managers[path]
 
     def stop(self) -> None:
         """Stop every queue manager: the process ends."""
         with self._lock:
             managers, self._managers = list(self._managers.values()), {}
-            for manager in managers:
-                manager.stop()
+            with ExitStack() as every:  # one that cannot stop holds up no other
+                for manager in managers:
+                    every.callback(manager.stop)
 
     def forget(self) -> None:
         """In a child made by fork: nothing of the parent's is ours (EM3)."""
@@ -251,7 +263,9 @@ async def connect_async(
     group: GroupSettings | None = None,
 ) -> AsyncConnection:
     """The same for asyncio; what comes back is a context manager for `async with`."""
-    connection = await asyncio.to_thread(
-        connect, name, directory, user=user, application=application, settings=settings, trace=trace, group=group
+    loop = asyncio.get_running_loop()
+    more = {"user": user, "application": application, "settings": settings, "trace": trace, "group": group}
+    connection = await Threads().call(
+        lambda unseen: loop.run_in_executor(None, unseen.disconnect), connect, name, directory, **more
     )
     return AsyncConnection(connection)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ibmmqc import attributes, bound, calls, consumers, descriptors, properties
+from ibmmqc import attributes, bound, calls, consumers, descriptors, events, properties
 from quaestor.mqi import descriptors as mqi_descriptors
 from quaestor.mqi import messages, objects, options, pcf, reasons, reports
 
@@ -126,6 +126,10 @@ def test_message_flags_have_ibms_numbers():
         (consumers.CALL_DEREGISTER, "MQCBCT_DEREGISTER_CALL"),
         (consumers.CALL_REMOVED, "MQCBCT_MSG_REMOVED"),
         (consumers.CALL_KEPT, "MQCBCT_MSG_NOT_REMOVED"),
+        (events.CALL_EVENT, "MQCBCT_EVENT_CALL"),
+        (calls.MESSAGE_CONSUMER, "MQCBT_MESSAGE_CONSUMER"),
+        (calls.EVENT_HANDLER, "MQCBT_EVENT_HANDLER"),
+        (calls.HOBJ_NONE, "MQHO_NONE"),
         (consumers.TOLD[consumers.CALL_START], "MQCBDO_START_CALL"),
         (consumers.TOLD[consumers.CALL_STOP], "MQCBDO_STOP_CALL"),
         (consumers.TOLD[consumers.CALL_REGISTER], "MQCBDO_REGISTER_CALL"),

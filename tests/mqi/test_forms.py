@@ -42,9 +42,17 @@ def test_a_body_is_bytes_or_text(body):
     forms.check_body(body)
 
 
-@pytest.mark.parametrize("body", [None, 5, ["x"], object(), {"a": 1}])
+@pytest.mark.parametrize("body", [None, 5, ["x"], object(), {"a": 1}, "half \ud800", "\udcff"])
 def test_what_is_no_body(body):
     assert Reason.BUFFER_ERROR is reason_of(forms.check_body, body)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"ORDERS", ["ORDERS"]])
+def test_an_object_is_named_by_text(wrong):
+    for target in (wrong, Target(wrong), Target("ORDERS", wrong), Target("ORDERS", dynamic_name=wrong)):
+        assert Reason.OD_ERROR is reason_of(forms.check_put1, target, b"", None, 0)
+    for names in ((wrong, "CSQ.*"), ("", wrong)):
+        assert Reason.OD_ERROR is reason_of(Target.of, "ORDERS", *names)
 
 
 def test_a_body_is_no_longer_than_any_message():

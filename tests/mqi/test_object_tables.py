@@ -220,7 +220,8 @@ def edges(attribute):
         whole = ("A" * attribute.length,)
         return [(), whole, whole * 3], [whole[0], ["A"], (5,), ("A" * (attribute.length + 1),), ("A\0B",)]
     if attribute.length:
-        return ["", "x" * attribute.length, "ä"], ["x" * (attribute.length + 1), "ä" * attribute.length, 5, None, b"x"]
+        too_long = ("x" * (attribute.length + 1), "ä" * attribute.length)
+        return ["", "x" * attribute.length, "ä"], [*too_long, "\ud800", 5, None, b"x"]
     return [attribute.low, attribute.high], [attribute.low - 1, attribute.high + 1, str(attribute.low), None, 1.5]
 
 

@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
 import quaestor
 from model.answers import fails
 from quaestor import GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
+from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.storage.real_disk import owner_of
 from quaestor.testing import SMALL
 
@@ -166,6 +167,34 @@ def test_asyncio_put_get_commit(orders):
                 await queue.get()
 
     asyncio.run(talk())
+
+
+def test_asyncio_a_cancelled_connect_leaves_no_connection(orders, monkeypatch):
+    """AS3: the thread goes on, and nobody would end what it has connected."""
+    begun, go, start = Event(), Event(), QueueManager.start
+
+    def slow(manager):
+        begun.set()
+        assert go.wait(10)
+        return start(manager)
+
+    monkeypatch.setattr(QueueManager, "start", slow)
+
+    async def talk():
+        connecting = asyncio.create_task(quaestor.connect_async("QM1", orders, settings=SMALL))
+        await asyncio.to_thread(begun.wait, 10)
+        connecting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await connecting
+        assert None is not owner_of(orders)
+        go.set()
+        for _ in range(500):
+            if owner_of(orders) is None:
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("it is still there")
+
+    asyncio.run(asyncio.wait_for(talk(), 10))
 
 
 def test_asyncio_a_cancelled_getter_wakes_the_next(orders):

@@ -842,8 +842,11 @@ def test_bad_descriptors(orders, described, reason):
 
 
 def test_other_bad_arguments(app, orders):
-    with fails(Reason.BUFFER_ERROR):
-        orders.put(42)
+    for body in (42, "half \ud800"):
+        for put in (orders.put, lambda body: app.put1("ORDERS", body), lambda body: orders.put_all(["x", body])):
+            with fails(Reason.BUFFER_ERROR):
+                put(body)
+            app.backout()
     with fails(Reason.MD_ERROR):
         orders.put("x", {"priority": 3})
     for target in (42, Target("ORDERS", alternate_user="\ud800"), Target("ORDERS", alternate_user="x" * 13)):

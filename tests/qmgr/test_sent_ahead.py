@@ -153,6 +153,15 @@ def test_nothing_is_sent_twice(disk):
     assert before == disk.operations
 
 
+def test_nothing_is_sent_where_all_is_written(disk):
+    """At the end of a page it would be nothing at all, and the system refuses to be told of that."""
+    log = a_log(disk)
+    log.force(note(log, b"as when the log was switched within a unit"))
+    before = disk.operations
+    assert not log.send()
+    assert before == disk.operations
+
+
 def test_nothing_is_sent_to_one_of_two_copies(disk):
     """AL1: both are written by the force."""
     log = a_log(disk, dual=True)

@@ -78,6 +78,10 @@ def test_what_cannot_be_prepared_or_decided(machine):
             other.prepare(bad)
     with pytest.raises(TypeError, match="bytes"):
         other.prepare("text")
+    for decide in (other.commit_prepared, other.backout_prepared):
+        for bad in ("text", None, [XID]):
+            with pytest.raises(TypeError, match="bytes"):
+                decide(bad)
     other.backout()
     with fails(Reason.UNKNOWN_OBJECT_NAME):
         app.commit_prepared(b"nobody's")

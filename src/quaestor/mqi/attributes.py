@@ -61,7 +61,7 @@ class Attribute(NamedTuple):
         elif isinstance(self.default, tuple):
             _check_texts(self, value)
         elif self.length:
-            if not isinstance(value, str) or len(value.encode()) > self.length:
+            if not isinstance(value, str) or not _fits(value, self.length):
                 raise AttributeValueError(self.keyword, value, f"text of at most {self.length} bytes")
         elif not isinstance(value, int) or not self.low <= value <= self.high:
             raise AttributeValueError(self.keyword, value, f"a number from {self.low} to {self.high}")
@@ -106,6 +106,14 @@ class Attribute(NamedTuple):
 def whole_number(written: str) -> int | None:
     """The number that MQSC wrote, None when it wrote none: digits, perhaps with a sign, no more than any can have."""
     return int(written) if _WHOLE.fullmatch(written) else None
+
+
+def _fits(text: str, length: int) -> bool:
+    """Whether a text is stored in so many bytes; half of a surrogate pair is in none."""
+    try:
+        return len(text.encode()) <= length
+    except UnicodeEncodeError:
+        return False
 
 
 def _check_texts(attribute: Attribute, value: object) -> None:

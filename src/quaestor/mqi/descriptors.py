@@ -184,8 +184,9 @@ class Target:
     @staticmethod
     def of(target: object, qmgr: str, dynamic_name: str) -> "Target":
         """What a call means that names a queue, or gives the whole object descriptor."""
-        if isinstance(target, Target):
-            return target
-        if not isinstance(target, str):
-            raise MQError(Reason.OD_ERROR, target=type(target).__name__)
-        return Target(target, qmgr, dynamic_name)
+        if not isinstance(target, Target):
+            target = Target(target, qmgr, dynamic_name)  # type: ignore[arg-type] # looked at in a moment
+        for name in (target.name, target.qmgr, target.dynamic_name):
+            if not isinstance(name, str):
+                raise MQError(Reason.OD_ERROR, target=type(name).__name__)
+        return target

@@ -80,9 +80,17 @@ def check_body(body: Any) -> None:
     """Refuse what is no body of a message."""
     if not isinstance(body, bytes | bytearray | memoryview | str):
         raise MQError(Reason.BUFFER_ERROR, body=type(body).__name__)
-    length = len(body.encode() if isinstance(body, str) else body)
+    length = len(encoded(body) if isinstance(body, str) else body)
     if length > MESSAGE_MAX:
         raise MQError(Reason.MSG_TOO_BIG_FOR_Q_MGR, length=length, max_length=MESSAGE_MAX)
+
+
+def encoded(text: str) -> bytes:
+    """A body that is text; half of a surrogate pair is none."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise MQError(Reason.BUFFER_ERROR, why=str(error)) from error
 
 
 def check_descriptor(md: Any) -> None:

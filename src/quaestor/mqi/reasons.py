@@ -164,6 +164,7 @@ class Reason(IntEnum):
     CF_STRUC_FAILED = 2373, "the coupling facility structure has failed and waits for its recovery"
     Q_INDEX_TYPE_ERROR = 2394, "the queue's INDXTYPE does not allow this kind of get"
     CALLBACK_NOT_REGISTERED = 2448, "no function is registered for the queue"
+    CALLBACK_TYPE_ERROR = 2483, "a function is for messages or for events"
     OPERATION_ERROR = 2488, "the operation asked for is not known"
     HCONN_ASYNC_ACTIVE = 2500, "the connection's functions are being called already"
     OPERATION_NOT_ALLOWED = 2534, "the operation is not allowed while the connection's functions are being called"
@@ -202,6 +203,11 @@ class MQError(Exception):
     def __str__(self) -> str:
         facts = ", ".join(f"{name}={value!r}" for name, value in self.facts.items())
         return f"MQRC {int(self.reason)} {self.reason.name}: {self.reason.meaning}" + (f" ({facts})" if facts else "")
+
+
+def said(failure: BaseException) -> str:
+    """What a failure says; its name where it says nothing."""
+    return str(failure) or type(failure).__name__
 
 
 class Abend(Exception):  # noqa: N818 - the mainframe's own word for it

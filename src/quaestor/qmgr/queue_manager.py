@@ -7,7 +7,7 @@ Rules
   QM3 Starting is CSQINP1, restart from the log, the definitions, copies of the group's definitions, CSQINP2, then the
       background work. A directory belongs to one queue manager by name (2058).
   QM4 Stopping ends every connection (their units are backed out), then writes everything. A crash needs neither:
-      restart finds the committed state.
+      restart finds the committed state. A stop that fails or is interrupted is a failure.
   QM5 A member of a queue-sharing group joins it after restart and before its definitions: what it left in structures is
       resolved by its log first.
 
@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from quaestor.clock import Clock
 from quaestor.mqi.names import checked
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.command import CommandServer, Copies, InputSets, Parts, command_processor
 from quaestor.qmgr.command.group_part import SharingGroup
 from quaestor.qmgr.command.input_sets import AFTER_RESTART, BEFORE_RESTART
@@ -166,7 +166,7 @@ class QueueManager:
         managers += [self.processors, self.one_processor, self.commands]
         if self.shared is not None:
             managers += [self.shared, self.copies]
-        self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
+        self.scheduler = Scheduler(recovery.latch, managers, clock, self._failed)
         data.space.nudge = self.scheduler.nudge
         if self.shared is not None:
             self.shared.nudge = self.scheduler.nudge
@@ -206,6 +206,13 @@ class QueueManager:
 
     def stop(self) -> None:
         """End connections and write everything (QM4); after a failure nothing is written."""
+        try:
+            self._stop()
+        except BaseException as error:
+            self._failed(error)
+            raise
+
+    def _stop(self) -> None:
         self.scheduler.stop()
         self.processors.rest()
         self.one_processor.rest()
@@ -241,12 +248,12 @@ class QueueManager:
     @property
     def failure(self) -> str:
         """Why the queue manager does not work any more; empty while it does."""
-        return "" if self.connections.failure is None else str(self.connections.failure)
+        return "" if self.connections.failure is None else said(self.connections.failure)
 
-    def _background_failed(self, error: BaseException) -> None:
+    def _failed(self, error: BaseException) -> None:
         with self.engine.recovery.latch:
             self.connections.failed(error)
-        self.operator_log.say("CSQV086E", "the queue manager cannot go on", error=str(error))
+        self.operator_log.say("CSQV086E", "the queue manager cannot go on", error=said(error))
 
     def abandon(self) -> None:
         """Let go of everything without writing: the files belong to another process (after fork)."""

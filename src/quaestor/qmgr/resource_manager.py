@@ -12,13 +12,21 @@ Rules
       (a page read, the log), it tells that task how long, if anybody accounts for it (`Served`).
   R6  What is logged while a task is served is that task's doing. So the log manager counts it there (`Logged`), and
       nobody has to compare where the log ended before and after a call.
+  R7  Who gives up the latch (`without`) has it again before anything else happens, whatever a signal raises meanwhile:
+      that is raised when it is held. Else he would give back, on his way out, the latch that another has, and two would
+      be in the engine. Python may raise when a function begins and when one of C has ended: so only what one call of C
+      code has left behind says whether a lock was had. The beginning of a `with` is such a call.
 
 Called by recovery and the scheduler, which know managers only by this protocol.  Calls nothing.
 """
 
+from _thread import LockType
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+Found = TypeVar("Found")
+_WAITING = (True,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +64,8 @@ class Waits(Protocol):
     logged: Logged
     """Counted by the log manager, with every record."""
 
-    def release(self) -> None:
-        """It gives up the engine latch, in the middle of its call."""
-
-    def acquire(self) -> None:
-        """It takes the latch again."""
+    def without(self, call: Callable[[], Found]) -> Found:
+        """Make a call without the engine latch, in the middle of its own (R7)."""
 
     def page_read(self, ns: int) -> None:
         """A page had to be read."""
@@ -82,6 +87,22 @@ class Waits(Protocol):
 
     def lists_called(self, ns: int, *, kind: int, multiple: bool, redrives: int = 0) -> None:
         """It called the coupling facility, for what (of CFSTAT): for one entry or for several, so often again."""
+
+
+def without(latch: LockType, call: Callable[..., Found], *args: Any) -> Found:
+    """Make a call without the latch (R7)."""
+    held, came = list[bool](), None
+    try:
+        latch.release()
+        return call(*args)
+    finally:
+        while not held:
+            try:
+                held.extend(map(latch.acquire, _WAITING))
+            except BaseException as error:  # noqa: BLE001 - raised when the latch is held
+                came = came or error
+        if came is not None:
+            raise came
 
 
 class Served:

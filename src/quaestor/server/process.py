@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TextIO
 
 from quaestor.clock import SystemClock
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.group_settings import joining
 from quaestor.qmgr.operator_log import without_passwords
@@ -149,7 +149,7 @@ class Server:
         self.service.run()
         failure = self.manager.connections.failure
         if failure is not None:
-            self.journal.tell("QSV005E", why=str(failure))
+            self.journal.tell("QSV005E", why=said(failure))
         self._stop()
         return 0 if failure is None else 1
 

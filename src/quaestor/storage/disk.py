@@ -9,12 +9,14 @@ Rules
       renamed takes the place of one that has the name: whenever power goes, the name has the one or the other.
   K4  A read past the end gives fewer bytes than asked for; the caller knows what it expected.
   K5  One process owns a directory: `own` takes a file lock that the system gives up when the process ends. Who only
-      asks (`owner_of`) shares it for a moment; `own` can tell that from an owner, and waits until it is over.
+      asks (`owner_of`) shares it for a moment; `own` can tell that from an owner, and waits until it is over. A child
+      made by fork owns nothing, or it would keep the lock for as long as it lives.
   K6  A write-through of whole blocks from memory that is aligned to them goes past the system's page cache where the
       file system allows it: nobody reads the log back, so a copy of it in memory is only work.
   K7  Where several processes share a directory, `exclusive` lets one of them at a time do what must not be done by two;
       the system gives the right back when a process ends.
-  K8  Requests made `together` are overlapped: while one thread waits for the first, another waits for the second.
+  K8  Requests made `together` are overlapped: while one thread waits for the first, another waits for the second. All
+      are over when the call is, however it ends.
   K9  A write-through may be started and waited for later (`start_write_through`), where K6 applies and the kernel
       offers it. It is volatile until `over` says otherwise, whatever has happened to the disk meanwhile; its memory
       stays where it is until then. What is written over while it is under way may or may not be in it.

@@ -2,7 +2,8 @@
 
 The only module that opens, writes and syncs the queue manager's files.
 
-Called by whoever opens a queue manager's directory.  Calls the operating system, asynchronous_write, handed_sync.
+Called by whoever opens a queue manager's directory.  Calls the operating system, asynchronous_write, handed_sync,
+overlapped.
 """
 
 import errno
@@ -10,7 +11,6 @@ import fcntl
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
@@ -18,6 +18,7 @@ from threading import Event
 from quaestor.storage.asynchronous_write import Announcement, KernelWrites, kernel_writes
 from quaestor.storage.disk import InUseError, Request, Started, outcome
 from quaestor.storage.handed_sync import HandedSync, handed_sync
+from quaestor.storage.overlapped import Overlapped, overlapped
 
 OWNER_FILE = "in-use"
 OWNER_WIDTH = 20
@@ -309,7 +310,7 @@ class RealDisk:
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self._owner: int | None = None
-        self._others: ThreadPoolExecutor | None = None
+        self._others: Overlapped | None = None
         self._kernel = KernelQueues()
 
     def create(self, name: str, size: int) -> RealFile:
@@ -346,37 +347,51 @@ class RealDisk:
         if len(requests) == 1:
             return [outcome(requests[0])]
         if self._others is None:
-            self._others = ThreadPoolExecutor(1, "overlapped-io")
-        others = [self._others.submit(outcome, request) for request in requests[1:]]
-        first = outcome(requests[0])
-        return [first, *(other.result() for other in others)]
+            self._others = overlapped()
+        if self._others is None:
+            return [outcome(request) for request in requests]
+        asked = [self._others.ask(request) for request in requests[1:]]
+        try:
+            first = outcome(requests[0])
+        finally:
+            others = [each.wait() for each in asked]  # also who is interrupted: he may close the files
+        return [first, *others]
 
     def announce(self) -> Announcement | None:
         writes = self._kernel.writes()
         return None if writes is None else writes.announce()
 
     def own(self) -> None:
-        fd = os.open(self.directory / OWNER_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = self._owner = os.open(self.directory / OWNER_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        _OWNED.add(self)
         try:
             _lock_alone(fd)
         except OSError as error:
             owner = os.pread(fd, 64, 0).decode("ascii", "replace").strip() or "unknown"
-            os.close(fd)
+            self._let_go()
             raise InUseError(error.errno, f"in use by process {owner}", str(self.directory)) from error
         try:
             os.pwrite(fd, f"{os.getpid():<{OWNER_WIDTH}}\n".encode("ascii"), 0)
         except OSError:
             os.ftruncate(fd, 0)  # the lock is what counts; who has it is a courtesy
-        self._owner = fd
 
     def disown(self) -> None:
         if self._others is not None:
-            self._others.shutdown()
+            self._others.close()
             self._others = None
         self._kernel.close()
-        if self._owner is not None:
-            os.close(self._owner)
-            self._owner = None
+        self._let_go()
+
+    def forsake(self) -> None:
+        """In a child made by fork (K5); a thread of the parent's is waited for in vain (OV3)."""
+        self._others = None
+        self._let_go()
+
+    def _let_go(self) -> None:
+        fd, self._owner = self._owner, None
+        _OWNED.discard(self)
+        if fd is not None:
+            os.close(fd)
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
@@ -386,3 +401,14 @@ class RealDisk:
             yield
         finally:
             os.close(fd)
+
+
+_OWNED: set[RealDisk] = set()
+
+
+def _forsake_all() -> None:
+    for disk in tuple(_OWNED):
+        disk.forsake()
+
+
+os.register_at_fork(after_in_child=_forsake_all)

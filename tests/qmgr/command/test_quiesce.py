@@ -155,7 +155,7 @@ def test_a_queue_manager_that_stops_waits_for_no_archive():
     assert Reason.Q_MGR_STOPPING is reply.reason
 
 
-@pytest.mark.parametrize("end", [QueueManager.stop, lambda qm: qm._background_failed(OSError("no disk"))])
+@pytest.mark.parametrize("end", [QueueManager.stop, lambda qm: qm._failed(OSError("no disk"))])
 def test_nobody_is_held_up_by_a_queue_manager_that_has_ended(end):
     """The step that would let them go on is not run any more."""
     q = Quiesced(wait="WAIT(NO)")

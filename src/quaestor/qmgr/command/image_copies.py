@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from quaestor.mqi.mqsc import Command, MQSCError
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.command.family import runs
 from quaestor.qmgr.command.reply import Part, Said
 from quaestor.qmgr.command.storage import number_of
@@ -75,7 +75,7 @@ class ImageCopyCommands:
         """A piece that the engine has to be still for (IC2, IC3)."""
         with self._recovery.latch:
             if self._connections.failure is not None:
-                raise MQError(Reason.CONNECTION_BROKEN, why=str(self._connections.failure))
+                raise MQError(Reason.CONNECTION_BROKEN, why=said(self._connections.failure))
             if self._connections.ending is Reason.Q_MGR_STOPPING:
                 raise MQError(Reason.Q_MGR_STOPPING)
             try:
@@ -86,4 +86,4 @@ class ImageCopyCommands:
                 self._connections.failed(error)
                 if isinstance(error, KeyboardInterrupt):
                     raise
-                raise MQError(Reason.CONNECTION_BROKEN, why=str(error)) from error
+                raise MQError(Reason.CONNECTION_BROKEN, why=said(error)) from error

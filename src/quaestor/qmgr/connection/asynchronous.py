@@ -7,8 +7,8 @@ Rules
   AS2 A get that waits leaves its waiter on the queue and a future in the loop; cancelling the task takes the waiter
       away again and, if it had just been woken, wakes the next.
   AS3 A thread goes on when its task is cancelled. What it has got out of syncpoint is returned by another get of the
-      handle, one that waits already or the next (see `mqi.late`); what it has opened is closed again; a waiter that it
-      has left on the queue is taken away.
+      handle, one that waits already or the next (see `mqi.late`); what it has opened is closed again, what it has
+      connected disconnected; a waiter that it has left on the queue is taken away.
   AS4 Other tasks make their calls while a thread waits for the log: the latch is not kept meanwhile (V13).
 
 Called by applications.  Calls session, handle and the rules of late messages.

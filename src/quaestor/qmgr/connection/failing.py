@@ -13,8 +13,14 @@ Rules
 Called by handle and session.
 """
 
+from types import TracebackType
+from typing import TYPE_CHECKING
+
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import TornPageError
+
+if TYPE_CHECKING:
+    from quaestor.qmgr.connection.session import Connection
 
 FAILURES = (Abend, OSError, MemoryError, TornPageError)
 INTERRUPTS = (KeyboardInterrupt, SystemExit)
@@ -27,3 +33,26 @@ class InterruptedWait(BaseException):
     def __init__(self, by: BaseException) -> None:
         super().__init__(str(by))
         self.by = by
+
+
+class Guarded:
+    """Around what a call does with the latch: what the engine cannot survive ends the queue manager.
+
+    The latch is taken outside of it, and by nothing that Python could be interrupted in before it is given back (R7).
+    """
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.thread.warning = None  # SE5
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, FATAL):
+            answer = self._connection.fatal(error)
+            if answer is not error:
+                raise answer from error

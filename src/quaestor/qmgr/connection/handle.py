@@ -30,6 +30,7 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import CloseOptions, GetOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.accounting import QueueTally
+from quaestor.qmgr.connection.failing import Guarded
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.waiting_handle import WaitingHandle, wait_options
 from quaestor.qmgr.message.gate import HeldUpError
@@ -199,13 +200,13 @@ class Handle(WaitingHandle):
     def inquire(self, *keywords: str) -> dict[str, Any]:
         """MQINQ: attribute values by MQSC keyword, all of them when none is named."""
         opened = self._still_open()
-        with self._connection.calling():
+        with self._connection.latch, Guarded(self._connection):
             return self._connection.messages.inquire(opened, keywords)
 
     def set(self, **values: Any) -> None:
         """MQSET: `set(PUT="DISABLED", TRIGDPTH=10)`."""
         opened = self._still_open()
-        with self._connection.calling():
+        with self._connection.latch, Guarded(self._connection):
             self._connection.messages.set(opened, values)
 
     def close(self, options: int = CloseOptions.NONE) -> None:
@@ -213,7 +214,7 @@ class Handle(WaitingHandle):
         if self._opened is None:
             return
         self._thread.warning = None
-        with self._connection.calling():
+        with self._connection.latch, Guarded(self._connection):
             if self._opened is not None:  # nobody else has closed it meanwhile
                 self._connection.messages.close(self._opened, options)
             self.forget()

@@ -3,8 +3,11 @@
 Rules
   LA1 While the latch is held, `served.task` is the task that holds it; nobody's when it is free. Waiting for the log
       (recovery) puts it aside and back.
-  LA2 Two method calls are dear beside the cheapest puts and gets. So accounted handles do what `__enter__` and
-      `__exit__` do in their own words; what they need of the latch is public.
+  LA2 Two method calls are dear beside the cheapest puts and gets. So accounted handles take the latch itself and do the
+      rest in their own words; what they need of it is public.
+  LA3 A wait is one for a latch that was seen to be held. Whatever a signal raises while the latch is taken, it is given
+      back (R7). Not so, as yet, what it raises at the very moment at which `__exit__` begins: Python looks before the
+      function's first statement.
 
 Called by accounted connections and handles in place of the latch itself.
 """
@@ -14,39 +17,60 @@ from collections.abc import Callable
 from types import TracebackType
 
 from quaestor.qmgr.connection.accounting import TaskTally
-from quaestor.qmgr.resource_manager import Served
+from quaestor.qmgr.resource_manager import Found, Served, without
+
+_WAITING = (True,)
 
 
 class TimedLatch:
     """The engine latch in the hands of one task (LA1)."""
 
-    __slots__ = ("free", "logged", "served", "take", "task")
+    __slots__ = ("busy", "itself", "logged", "served", "task")
 
     def __init__(self, latch: LockType, served: Served, task: TaskTally) -> None:
-        self.take, self.free = latch.acquire, latch.release
+        self.itself, self.busy = latch, latch.locked
         self.served, self.task, self.logged = served, task, task.logged
 
     def __enter__(self) -> None:
-        if not self.take(False):
-            self.wait()
-        self.served.task = self
+        held = list[bool]()
+        try:
+            began_ns = self.task.now_ns() if self.busy() else 0
+            held.extend(map(self.itself.acquire, _WAITING))
+            self.served.task = self
+            if began_ns:
+                self.waited(began_ns)
+        except BaseException:
+            if held:
+                self.served.task = None
+                self.itself.release()
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.served.task = None
-        self.free()
+        self.itself.release()
 
-    def acquire(self) -> None:
-        self.__enter__()
+    def without(self, call: Callable[[], Found]) -> Found:
+        """Make a call without it (R7)."""
+        began_ns, self.served.task = 0, None
 
-    def release(self) -> None:
-        self.__exit__(None, None, None)
+        def timed() -> Found:
+            nonlocal began_ns
+            try:
+                return call()
+            finally:
+                began_ns = self.task.now_ns() if self.busy() else 0
 
-    def wait(self) -> None:
-        """Somebody else has the latch."""
-        began_ns = self.task.now_ns()
-        self.take()
+        try:
+            return without(self.itself, timed)
+        finally:
+            self.served.task = self
+            if began_ns:
+                self.waited(began_ns)
+
+    def waited(self, began_ns: int) -> None:
+        """Somebody else had the latch."""
         self.task.latch_waited(self.task.now_ns() - began_ns)
 
     # -- what the managers tell the task being served

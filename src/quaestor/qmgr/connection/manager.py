@@ -28,7 +28,7 @@ from typing import Any
 from weakref import ref
 
 from quaestor.clock import Clock
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.connection.accounting import Accounts, NoAccounts
 from quaestor.qmgr.connection.failing import FATAL, INTERRUPTS
 from quaestor.qmgr.connection.session import Connection
@@ -88,7 +88,7 @@ class ConnectionManager:
         A client has a channel and an address, and a name for `outcome`.
         """
         if self.failure is not None:
-            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=str(self.failure))
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=said(self.failure))
         if self._messages.catalogue.ending is not None:
             raise MQError(self._messages.catalogue.ending)
         if self._lost:
@@ -196,7 +196,7 @@ class ConnectionManager:
                 self.failed(error)
                 if isinstance(error, INTERRUPTS):
                     raise
-                raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=str(error)) from error
+                raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=said(error)) from error
 
     def _count(self) -> None:
         """Look who is connected (CM8); one at a time, or an older look would be the last."""

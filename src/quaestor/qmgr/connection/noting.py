@@ -49,7 +49,7 @@ class NotingHandle(Handle):
     def begin_notes(self, tally: QueueTally, latch: TimedLatch) -> None:
         """Tell this tally from the next call on."""
         self.use_latch(latch, tally)
-        task, held = tally.task, (latch, latch.take, latch.free, latch.served)
+        task, held = tally.task, (latch, latch.itself, latch.busy, latch.served)
         put = _NO_CALLS if self._output is None else tally.put
         get = _NO_CALLS if self._input is None else tally.get
         self.noted_put = (self._output, put, task, task.thread, tally.stored, *held)
@@ -64,69 +64,71 @@ class NotingHandle(Handle):
         correl_id: bytes | None = None,
         context: Handle | None = None,
     ) -> Message:
-        output, verb, task, thread, stored, latch, take, free, served = self.noted_put
+        output, verb, task, thread, stored, latch, itself, busy, served = self.noted_put
         if context is not None or verb.left < 1:
             if type(self) is Handle:  # NO4
                 return Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
             return self.put_with_care(body, descriptor, options, correl_id, context)
         task.verb = verb
         thread.warning = None
-        if not take(False):
-            latch.wait()
-        served.task = latch
-        try:
+        began_ns = task.now_ns() if busy() else 0
+        with itself:
+            served.task = latch
             try:
-                message: Message = output.put(body, descriptor, options, correl_id)
-            except BaseException as error:
-                self._put_failed(error)
-                raise
-            if thread.call_unit is not None:
-                self._connection.end_call(commit=True)
-        except BaseException as error:  # noqa: BLE001 - raised again
-            raise _failed(self._connection, latch, error, commit=False)  # noqa: B904 - the error itself, or one that has it
-        verb.left -= 1
-        if message[5]:
-            verb.persistent += 1
-        if len(message[0]) != verb.length:
-            verb.lengths.append(len(message[0]))
-        if stored.depth > verb.deepest:  # noqa: PLR1730 - cheaper than a call
-            verb.deepest = stored.depth
-        served.task = None
-        free()
+                if began_ns:
+                    latch.waited(began_ns)
+                try:
+                    message: Message = output.put(body, descriptor, options, correl_id)
+                except BaseException as error:
+                    self._put_failed(error)
+                    raise
+                if thread.call_unit is not None:
+                    self._connection.end_call(commit=True)
+            except BaseException as error:  # noqa: BLE001 - raised again
+                raise _failed(self._connection, latch, error, commit=False)  # noqa: B904 - the error itself, or one that has it
+            verb.left -= 1
+            if message[5]:
+                verb.persistent += 1
+            if len(message[0]) != verb.length:
+                verb.lengths.append(len(message[0]))
+            if stored.depth > verb.deepest:  # noqa: PLR1730 - cheaper than a call
+                verb.deepest = stored.depth
+            served.task = None
         return message
 
     def get(self, options: int = GetOptions.NONE, **named: Any) -> Message:
-        way, seen, plan, tally, verb, task, thread, latch, take, free, served, now_s = self.noted_get
+        way, seen, plan, tally, verb, task, thread, latch, itself, busy, served, now_s = self.noted_get
         if named or options is not seen or verb.left < 1:
             return NotingHandle._get_otherwise(self, options, **named)
         task.verb = verb
         thread.warning = None
-        if not take(False):
-            latch.wait()
-        served.task = latch
-        try:
-            message: Any = way.get(plan, ANY, LENGTH_ANY)
-            if type(message) is Waiting:
-                message = self._wait(message, plan, ANY, LENGTH_ANY, 0)
-                task.waited_ns = task.waited_cpu_ns = 0  # AC3
-            if thread.call_unit is not None:
-                self._connection.end_call(commit=True)
-        except BaseException as error:  # noqa: BLE001 - raised again
-            tally.gets_any += not isinstance(error, HeldUpError)
-            raise _failed(self._connection, latch, error, commit=True)  # noqa: B904 - the error itself, or one that has it
-        verb.left -= 1
-        if message[5]:
-            verb.persistent += 1
-        if len(message[0]) != verb.length:
-            verb.lengths.append(len(message[0]))
-        us = now_s() * 1e6 - message[6]
-        verb.on_queue_us += us
-        if us > verb.longest_us:  # noqa: PLR1730 - as above
-            verb.longest_us = us
-        if us < verb.shortest_us:  # noqa: PLR1730 - as above
-            verb.shortest_us = us
-        served.task = None
-        free()
+        began_ns = task.now_ns() if busy() else 0
+        with itself:
+            served.task = latch
+            try:
+                if began_ns:
+                    latch.waited(began_ns)
+                message: Any = way.get(plan, ANY, LENGTH_ANY)
+                if type(message) is Waiting:
+                    message = self._wait(message, plan, ANY, LENGTH_ANY, 0)
+                    task.waited_ns = task.waited_cpu_ns = 0  # AC3
+                if thread.call_unit is not None:
+                    self._connection.end_call(commit=True)
+            except BaseException as error:  # noqa: BLE001 - raised again
+                tally.gets_any += not isinstance(error, HeldUpError)
+                raise _failed(self._connection, latch, error, commit=True)  # noqa: B904 - the error itself, or one that has it
+            verb.left -= 1
+            if message[5]:
+                verb.persistent += 1
+            if len(message[0]) != verb.length:
+                verb.lengths.append(len(message[0]))
+            us = now_s() * 1e6 - message[6]
+            verb.on_queue_us += us
+            if us > verb.longest_us:  # noqa: PLR1730 - as above
+                verb.longest_us = us
+            if us < verb.shortest_us:  # noqa: PLR1730 - as above
+                verb.shortest_us = us
+            served.task = None
         return message  # type: ignore[no-any-return] # a Waiting was waited for
 
     def _get_otherwise(self, options: int, **named: Any) -> Message:
@@ -151,12 +153,12 @@ class NotingHandle(Handle):
 
 
 def _failed(connection: "Connection", latch: TimedLatch, error: BaseException, *, commit: bool) -> BaseException:
-    """A call has failed: end its unit, as `Handle` does, and give the latch back; gives what the call raises."""
+    """A call has failed: end its unit, as `Handle` does; gives what the call raises."""
     latch.task.passed(calls=not isinstance(error, HeldUpError))
     try:
         answer = connection.end_failed(error, commit=commit)
     finally:
-        latch.release()
+        latch.served.task = None
     if answer is None:
         return error
     answer.__cause__ = error

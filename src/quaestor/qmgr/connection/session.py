@@ -18,8 +18,7 @@ Called by applications.  Calls the message manager and recovery.
 """
 
 from _thread import LockType
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -30,9 +29,9 @@ from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.connection.accounting import TaskTally
-from quaestor.qmgr.connection.failing import FATAL, INTERRUPTS, InterruptedWait
+from quaestor.qmgr.connection.failing import FATAL, INTERRUPTS, Guarded, InterruptedWait
 from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.two_phase import Prepared
@@ -83,7 +82,7 @@ class Connection:
         self._check_connected()
         if len(self._handles) >= self.messages.catalogue.qmgr.max_handles:
             raise MQError(Reason.HANDLE_NOT_AVAILABLE, handles=len(self._handles))  # SE3
-        with self.calling():
+        with self.latch, Guarded(self):
             opened = self.messages.open(self._thread, Target.of(target, qmgr, dynamic_name), options)
             if not self.connected:  # SE7
                 self.messages.close_all(self._thread)
@@ -103,7 +102,7 @@ class Connection:
     ) -> Message:
         """MQPUT1: open, put and close in one call."""
         self._check_connected()
-        with self.calling():
+        with self.latch, Guarded(self):
             try:
                 message = self.messages.put1(self._thread, Target.of(target, qmgr, ""), body, descriptor, options)
             except FATAL:
@@ -138,7 +137,7 @@ class Connection:
         if not self.connected:
             raise self.why_not_connected()
         named = b"" if unit is None else label(self.client, unit)  # a bad number is refused while the unit is as it was
-        with self.latch:  # as `calling` does; every message put by itself comes here, and a generator is dear
+        with self.latch:  # as `Guarded` does; every message put by itself comes here
             thread = self._thread
             ending, thread.unit, thread.warning = thread.unit, None, None
             try:
@@ -156,13 +155,13 @@ class Connection:
     def outcome(self, unit: int) -> bool:
         """Whether the unit of this number has committed (SE6)."""
         self._check_connected()
-        with self.calling():
+        with self.latch, Guarded(self):
             return self._recovery.outcomes.committed(self.client, unit)
 
     def backout(self) -> None:
         """MQBACK: what was put is gone, what was got is there again."""
         self._check_connected()
-        with self.calling():
+        with self.latch, Guarded(self):
             unit = self._thread.unit
             self._end_unit(self._recovery.back_out)
             self._thread.resume_groups(unit)
@@ -172,7 +171,7 @@ class Connection:
     def prepare(self, xid: bytes) -> None:
         """Phase 1 of a commit that an outside coordinator decides (see `two_phase`)."""
         self._check_connected()
-        with self.calling():
+        with self.latch, Guarded(self):
             unit, self._thread.unit = self._thread.unit, None  # the latch is given up: who ends the connection has none
             if unit is None:
                 raise MQError(Reason.UOW_NOT_AVAILABLE, xid=xid)
@@ -193,35 +192,25 @@ class Connection:
     def commit_prepared(self, xid: bytes) -> None:
         """Phase 2: the coordinator has decided to commit."""
         self._check_connected()
-        with self.calling():
+        with self.latch, Guarded(self):
             self._prepared.decide(xid, self._thread.user, commit=True)
 
     def backout_prepared(self, xid: bytes) -> None:
         """Phase 2: the coordinator has decided to back out."""
         self._check_connected()
-        with self.calling():
+        with self.latch, Guarded(self):
             self._prepared.decide(xid, self._thread.user, commit=False)
 
     def in_doubt(self) -> tuple[bytes, ...]:
         """The units that wait for a coordinator's decision, as far as they are this user's to decide."""
         self._check_connected()
-        with self.calling():
+        with self.latch, Guarded(self):
             return self._prepared.in_doubt(self._thread.user)
-
-    @contextmanager
-    def calling(self) -> Iterator[None]:
-        """Hold the engine latch for a call; what the engine cannot survive ends the queue manager."""
-        with self.latch:
-            self._thread.warning = None  # SE5
-            try:
-                yield
-            except FATAL as error:
-                raise self.fatal(error) from error
 
     def fatal(self, error: BaseException) -> BaseException:
         """The queue manager cannot go on: tell everybody, and say how this call ends. The latch is held."""
         self._failed(error)
-        return error if isinstance(error, INTERRUPTS) else MQError(Reason.CONNECTION_BROKEN, why=str(error))
+        return error if isinstance(error, INTERRUPTS) else MQError(Reason.CONNECTION_BROKEN, why=said(error))
 
     def end_call(self, *, commit: bool) -> None:
         """End the unit of the call, if there is one. The latch is held."""
@@ -277,19 +266,19 @@ class Connection:
     def define(self, definition: MQObject, *, replace: bool = False) -> None:
         """DEFINE: `app.define(LocalQueue("ORDERS", max_depth=5000))`."""
         self._check_connected()
-        with self.calling():
+        with self.latch, Guarded(self):
             self.messages.define(self._thread.user, definition, replace=replace)
 
     def alter(self, kind: type[MQObject], name: str = "", **changes: Any) -> None:
         """ALTER: `app.alter(LocalQueue, "ORDERS", get_allowed=False)`; the queue manager has no name."""
         self._check_connected()
-        with self.calling():
+        with self.latch, Guarded(self):
             self.messages.alter(self._thread.user, kind, name, **changes)
 
     def delete(self, kind: type[MQObject], name: str, *, purge: bool = False) -> None:
         """DELETE, with PURGE also when messages are on the queue."""
         self._check_connected()
-        with self.calling():
+        with self.latch, Guarded(self):
             self.messages.delete(self._thread.user, kind, name, purge=purge)
 
     def inquire(
@@ -301,7 +290,7 @@ class Connection:
     ) -> dict[str, Any]:
         """MQINQ of the queue manager, a process, a namelist or a storage class, perhaps as another user may."""
         self._check_connected()
-        with self.calling():
+        with self.latch, Guarded(self):
             return self.messages.inquire_object(self._thread.user, kind, name, keywords, alternate_user)
 
     # -- the end
@@ -333,7 +322,7 @@ class Connection:
 
     def _end(self, end: Callable[[Unit], None]) -> None:
         try:
-            with self.calling():
+            with self.latch, Guarded(self):
                 try:
                     self._end_unit(end)
                 finally:

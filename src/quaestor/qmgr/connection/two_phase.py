@@ -52,8 +52,7 @@ class Prepared:
 
     def prepare(self, unit: Unit, xid: bytes) -> None:
         """Put a unit in doubt (TP1)."""
-        if not isinstance(xid, bytes):
-            raise TypeError(f"an xid is bytes, not {type(xid).__name__}")  # before anything of it is on the log
+        _check_kind(xid)  # before anything of it is on the log
         if not 1 <= len(xid) <= XID_MAX or xid in self._under_way or xid in self._units():
             raise MQError(Reason.UOW_IN_PROGRESS, xid=xid)
         if not unit.urid and unit.shared is None:
@@ -68,6 +67,7 @@ class Prepared:
 
     def decide(self, xid: bytes, user: str, *, commit: bool) -> None:
         """End a unit in doubt (TP2)."""
+        _check_kind(xid)
         found, prepared = self._units().get(xid), self._since_start.get(xid)
         if found is not None and not _is_of(found, user):
             self._security.check(user, *_RESOLVE)
@@ -96,6 +96,11 @@ class Prepared:
 
     def _units(self) -> dict[bytes, Any]:
         return self._volatile | {unit.xid: unit for unit in self._recovery.in_doubt()}
+
+
+def _check_kind(xid: object) -> None:
+    if not isinstance(xid, bytes):
+        raise TypeError(f"an xid is bytes, not {type(xid).__name__}")
 
 
 def _last_of(connection: str, units: dict[bytes, Any]) -> Any:

@@ -14,6 +14,7 @@ message manager's way in; session ends units.
 
 from _thread import LockType, allocate_lock
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from quaestor.mqi import forms
@@ -28,6 +29,7 @@ from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath
 from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.message.putting import OutputPath
 from quaestor.qmgr.message.waiting import Waiting
+from quaestor.qmgr.resource_manager import without
 
 if TYPE_CHECKING:
     from quaestor.qmgr.connection.session import Connection
@@ -125,20 +127,18 @@ class WaitingHandle:
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
         """Give up the latch until posted; whether that came in time."""
-        posted, latch = allocate_lock(), self._latch
+        posted = allocate_lock()
         posted.acquire()
         waiting.post = posted.release
         if self._thread.call_unit is not None:
             self._connection.end_call(commit=True)  # what had expired goes now, not when the wait is over
-        latch.release()
         try:
-            in_time = posted.acquire(timeout=seconds)
+            latch, wait = self._latch, partial(posted.acquire, timeout=seconds)
+            return latch.without(wait) if isinstance(latch, TimedLatch) else without(latch, wait)
         except BaseException as error:  # noqa: BLE001 - whatever a signal raises; the call raises it again
             raise InterruptedWait(error) from None
         finally:
-            latch.acquire()
             waiting.waiters.remove(waiting)
-        return in_time
 
     def _put_back(self, waiting: Waiting) -> None:
         """A wait is interrupted: what has come straight to it is not lost (HA4)."""

@@ -8,7 +8,7 @@ from _thread import allocate_lock
 from collections.abc import Callable
 
 from quaestor.clock import Clock
-from quaestor.mqi.reasons import Abend
+from quaestor.mqi.reasons import Abend, said
 from quaestor.qmgr.log.in_flight import Flight, Waiter
 from quaestor.qmgr.log.meter import NOBODY, NOTES_MAX, LogMeter
 from quaestor.smf.sections.log import LogStatistics
@@ -247,7 +247,7 @@ class LogWriter:
         if self._soon == upto:
             return True
         first, file, begins = start - start % CI, files.only, files.start
-        quiet = self._synced == start == self._sent and first >= begins
+        quiet = self._synced == start == self._sent < upto and first >= begins
         if not quiet or file is None or not self._io.acquire(False):
             return False
         try:
@@ -324,7 +324,7 @@ class LogWriter:
 
     def raise_if_failed(self) -> None:
         if self._failed is not None:
-            raise Abend("J5", "the log could not be written", error=str(self._failed)) from self._failed
+            raise Abend("J5", "the log could not be written", error=said(self._failed)) from self._failed
 
 
 class Guard:

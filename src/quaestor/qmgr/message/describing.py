@@ -5,7 +5,8 @@ Rules
       identifiers, report options, flags (2029, 2014, 2013, 2050, 2047, 2026, 2061, 2027, 2249, 2250). Feedback is none,
       a system's (1 to 65,535) or an application's (to 999,999,999). A number that has no room in 32 bits is 2026.
   J2  Priority and persistence "as the queue says" come from the first definition of the path, at the put.
-  J3  A priority above the maximum is kept in the descriptor; the message is queued at the maximum (2049, warning).
+  J3  A priority above the maximum is kept in the descriptor, as far as a byte holds it (255); the message is queued at
+      the maximum (2049, warning).
   J4  Under MSGDLVSQ(FIFO) every message is queued at the queue's own default priority.
   J5  Context (user, application, origin) is the putter's own, unless it is passed, set or refused by an option. Of a
       handle opened for an alternate user, the user is he. Date and time of the put are part of the origin: one that is

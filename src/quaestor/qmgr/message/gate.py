@@ -18,7 +18,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.resource_manager import Served
+from quaestor.qmgr.resource_manager import Served, without
 
 if TYPE_CHECKING:
     from quaestor.qmgr.message.thread import ApplicationThread
@@ -55,10 +55,11 @@ class Gate:
             return
         if thread.told:
             raise HeldUpError
-        holder = self._served.task or self._latch
+        task = self._served.task
         while self.closed:
-            holder.release()
-            self._open.wait()
-            holder.acquire()
+            if task is None:
+                without(self._latch, self._open.wait)
+            else:
+                task.without(self._open.wait)
         if not thread.opened:
             raise MQError(Reason.CONNECTION_BROKEN, why="it was ended while it was held up")

@@ -190,7 +190,7 @@ class LookedUpOutput:
             if md is not self._text_seen[0]:
                 fmt = md.format if md.format != FORMAT_NONE else FORMAT_STRING
                 self._text_seen = (md, replace(md, ccsid=CCSID_UTF8, format=fmt))
-            return body.encode(), self._text_seen[1]
+            return forms.encoded(body), self._text_seen[1]
         if not isinstance(body, bytes | bytearray | memoryview | str):
             raise MQError(Reason.BUFFER_ERROR, body=type(body).__name__)
         return b"" if isinstance(body, str) else bytes(body), md  # a descriptor that is none is refused later

@@ -14,6 +14,7 @@ Rules
       message is told again. Who may leave a message (it asks for something, or browses) ends no chain: all of those
       look.
   Y6  A wait is posted once. When it is over it knows nobody any more, who may know it.
+  Y7  Whoever was interrupted while he began or ended a wait leaves nothing that holds up telling the others.
 
 Called by the parts of the message manager; `connection` blocks on a `Waiting`.  Calls matching, expiry.
 """
@@ -100,14 +101,14 @@ class Waiters:
         return len(self.waiting)
 
     def add(self, waiting: Waiting) -> None:
-        self.waiting.append(waiting)
         self._waited[self._queue_id] = self
+        self.waiting.append(waiting)
 
     def remove(self, waiting: Waiting) -> None:
         if waiting in self.waiting:
             self.waiting.remove(waiting)
             if not self.waiting:
-                del self._waited[self._queue_id]
+                self._waited.pop(self._queue_id, None)
 
     def keep_place(self, waiting: Waiting, before: Waiting) -> None:
         """A getter that looked in vain waits on in the place it had."""

@@ -49,7 +49,7 @@ from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery.changing import PageChanger
 from quaestor.qmgr.recovery.checkpointing import undo_next
 from quaestor.qmgr.recovery.unit import IN_FLIGHT, State, UnitOfRecovery
-from quaestor.qmgr.resource_manager import ResourceManager, Task
+from quaestor.qmgr.resource_manager import ResourceManager, Task, without
 from quaestor.storage.changes import REDO, UNDO_NEXT, UNDONE, undo_of
 from quaestor.storage.log_record import Identity, Kind, LogRecord
 from quaestor.storage.page import ROOM as SPAN
@@ -105,12 +105,7 @@ class RecoveryManager(PageChanger):
             if due:
                 self.checkpoint_at_commit()
             return
-        latch = self.latch
-        latch.release()
-        try:
-            log.force(rba)
-        finally:
-            latch.acquire()
+        without(self.latch, log.force, rba)
         self._checkpoint_if_due()
 
     def start_commit(self, unit: UnitOfRecovery) -> int:
@@ -204,21 +199,15 @@ class RecoveryManager(PageChanger):
 
     def _force(self, rba: int) -> None:
         """Wait for the log without the latch, so that others work on (group commit)."""
-        served, latch = self.served, self.latch
+        served = self.served
         task = served.task
         if task is None:
-            latch.release()
-            try:
-                self.log.force(rba)
-            finally:
-                latch.acquire()
+            without(self.latch, self.log.force, rba)
             return
         served.task, began_ns = None, self._clock.monotonic_ns()
-        latch.release()
         try:
-            self.log.force(rba)
+            without(self.latch, self.log.force, rba)
         finally:
-            latch.acquire()
             served.task = task
             task.log_forced(self._clock.monotonic_ns() - began_ns)
 
