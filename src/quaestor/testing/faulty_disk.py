@@ -11,7 +11,8 @@ Rules
   Q4  A write-through that is started is two operations: handing it over, and its end. A cut between them keeps, loses
       or tears it. Until its end it may take what was put into its memory after it was handed over, sector by sector.
       While the disk is `held` it is not over, unless one waits for it; a disk that is not `asynchronous` starts none.
-      When its file is opened again, whoever started it is gone: it was finished or dropped.
+      One that fails (Q3) is over too: some of its sectors are written, and nobody takes any more of its memory. When
+      its file is opened again, whoever started it is gone: it was finished or dropped.
 
 Called by tests and by anybody who wants to prove the same of their own programs.
 """
@@ -58,6 +59,13 @@ class _Image:
         written = _mixed(handed_over, memory, choose)
         _overlay(self.seen, offset, written)
         _overlay(self.durable, offset, written)
+
+    def fail_flight(self, offset: int, handed_over: bytes, memory: memoryview, choose: Random) -> None:
+        """A write that was started has failed: some of its sectors are written, none of them durably (Q4)."""
+        self.in_flight.remove((offset, handed_over, memory))
+        before = self.seen[offset : offset + len(handed_over)]
+        _tear(before, 0, _mixed(handed_over, memory, choose), choose)
+        self.write(offset, bytes(before))
 
     def forget_flights(self, choose: Random) -> None:
         """Whoever started writes is gone: each was finished by the system, or dropped."""
@@ -119,7 +127,11 @@ class StartedFaultyWrite:
         def sync() -> None:
             self._file.image.end_flight(*self._flight, self._disk.choose)
 
-        self._disk.operate(sync)
+        try:
+            self._disk.operate(sync)
+        except OSError:
+            self._file.image.fail_flight(*self._flight, self._disk.choose)
+            raise
         return True
 
 
