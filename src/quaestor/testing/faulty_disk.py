@@ -7,7 +7,8 @@ Rules
   Q2  Power goes at the n-th operation that changes something (`cut_after`); that operation itself may be torn. From
       then on every call raises `PowerCut`, until the survivor (`after_power_cut`) is used in its place.
   Q3  `fail_at` makes one operation raise an OSError instead: no space, or an I/O error. What lies in a range of a file
-      that is `unreadable` cannot be read (EIO) until it is not, or is written again.
+      that is `unreadable` cannot be read (EIO) until it is not, or is written again. A write of a part of a page that
+      cannot be read fails likewise: the system would have to read the rest of it.
   Q4  A write-through that is started is two operations: handing it over, and its end. A cut between them keeps, loses
       or tears it. Until its end it may take what was put into its memory after it was handed over, sector by sector.
       While the disk is `held` it is not over, unless one waits for it; a disk that is not `asynchronous` starts none.
@@ -27,6 +28,7 @@ from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.disk import InUseError, Request, outcome
 
 SECTOR = 512
+PAGE = 4096
 Bytes = bytes | bytearray | memoryview
 
 
@@ -153,8 +155,13 @@ class FaultyFile:
         return bytes(self.image.seen[offset : offset + size])
 
     def write(self, offset: int, data: Bytes) -> None:
-        self._disk.operate(lambda: self.image.write(offset, bytes(data)))
+        self._disk.check_power()
         lost = self._disk.unreadable.get(self.name)
+        for end in (offset, offset + len(data)):
+            page = end - end % PAGE
+            if lost is not None and end > page and page < lost.stop and lost.start < page + PAGE:
+                raise OSError(errno.EIO, "EIO", self.name)
+        self._disk.operate(lambda: self.image.write(offset, bytes(data)))
         if lost is not None and offset <= lost.start and lost.stop <= offset + len(data):
             del self._disk.unreadable[self.name]
 

@@ -85,9 +85,10 @@ class LogManager(LogWriter):
         What was read may still be volatile: a process that was killed leaves written, unsynced bytes behind.
         """
         self._reader.make_alike(read_from, end)  # LR3
+        partial = end % CI
+        self._reader.make_readable(end - partial, partial)  # LR4
         self.files.sync()
         self.files.make_bootstrap_good()
-        partial = end % CI
         self.base, self.end, self.written, self._sent = end - partial, end, end, end
         self._synced = self.hardened = end
         self._buffer[:partial] = self._reader.beginning_of_ci(self.base, partial)
