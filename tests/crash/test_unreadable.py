@@ -260,3 +260,6 @@ def test_what_is_written_again_can_be_read():
         file.read(0, PAGE)
     file.write(0, bytes(PAGE))
     assert bytes(PAGE) == file.read(0, PAGE)
+    lost(disk, "file", range(10, 20))
+    assert file.start_write_through(0, memoryview(bytes(PAGE))).over(wait=True)
+    assert bytes(PAGE) == file.read(0, PAGE)

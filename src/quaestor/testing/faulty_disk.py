@@ -128,6 +128,7 @@ class StartedFaultyWrite:
 
         def sync() -> None:
             self._file.image.end_flight(*self._flight, self._disk.choose)
+            self._file.written(self._flight[0], len(self._flight[1]))
 
         try:
             self._disk.operate(sync)
@@ -162,7 +163,12 @@ class FaultyFile:
             if lost is not None and end > page and page < lost.stop and lost.start < page + PAGE:
                 raise OSError(errno.EIO, "EIO", self.name)
         self._disk.operate(lambda: self.image.write(offset, bytes(data)))
-        if lost is not None and offset <= lost.start and lost.stop <= offset + len(data):
+        self.written(offset, len(data))
+
+    def written(self, offset: int, size: int) -> None:
+        """What could not be read there can be (Q3)."""
+        lost = self._disk.unreadable.get(self.name)
+        if lost is not None and offset <= lost.start and lost.stop <= offset + size:
             del self._disk.unreadable[self.name]
 
     def write_many(self, offset: int, parts: Sequence[Bytes]) -> None:
