@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import replace
 from random import Random
 
-from crash.expected import Expected, Work
+from crash.expected import Expected, Work, empty_pages
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.checker import check
@@ -43,7 +43,7 @@ def settings_of(choose):
         expansion=choose.choice((8, 64)),
         packing=choose.random() < 0.5,
         archive=choose.random() < 0.3,
-        dual_logs=choose.random() < 0.2,
+        dual_logs=choose.random() < 0.3,
         wrthrsh=choose.choice((2, 20)),
     )
 
@@ -51,13 +51,16 @@ def settings_of(choose):
 class World:
     """A disk, the engine on it, what is expected of it, and the chance by which everything is chosen (RH1)."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, **given):
         self.choose = Random(seed)
-        self.settings = settings_of(self.choose)
+        self.settings = replace(settings_of(self.choose), **given)
         self.disk = FaultyDisk(seed=seed)
         self.expected = Expected()
         self.said = deque(maxlen=25)
         self.copied = self.no_log = self.refused = False
+        self.checkpoints = []
+        """RBAs at which operators have begun checkpoints since the start."""
+
         self.log_runs_out = self.chance(0.5)
 
     def chance(self, share):
@@ -67,6 +70,7 @@ class World:
         """Start the engine; from now on there is what it has found (RH7)."""
         self.settings = replace(self.settings, buffer_pools={0: 24, 1: self.choose.choice(POOLS)})
         self.engine, self.refused = self.started(self.disk), False
+        self.checkpoints.clear()
         self.engine.recovery.in_steps = self.chance(0.7)
         self.in_order()
         self.end_waiting()
@@ -207,10 +211,21 @@ class Applications:
         self.engine.run_tasks()
 
     def checkpoint(self):
-        self.engine.recovery.checkpoint()
+        """RH11: the third of them needs nothing from before the first."""
+        recovery, log, begun = self.engine.recovery, self.engine.log, self.world.checkpoints
+        room, before = log.files.limit - log.end > log.files.size, recovery.checkpoints
+        end = log.end
+        recovery.checkpoint()
+        if recovery.checkpoints > before:
+            begun.append(end)
+        if room and len(begun) > 2 and not recovery.waiting:
+            assert recovery.needed_rba() >= begun[-3], "the log is kept for an old unit or page"
 
     def scavenge(self):
+        """RH11: pages whose messages are gone are given back."""
         self.engine.data.scavenge()
+        empty = empty_pages(self.engine)
+        assert not empty, f"pages are kept for nothing: {empty}"
 
     def page_sets(self):
         storage = self.engine.engine.storage

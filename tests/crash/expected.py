@@ -6,6 +6,10 @@ Messages are known by their bodies, each of which there is once. Nothing is expe
 from contextlib import contextmanager
 
 from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.checker import _Check
+from quaestor.storage.changes import MESSAGE_PAGE, SPAN, map_page_of
+from quaestor.storage.page import HEADER_LENGTH, LIVE, records_of
+from quaestor.storage.page_set import spans
 
 
 class Work:
@@ -95,6 +99,27 @@ def found_in(engine):
     return {
         queue.name: [data.read(each).body for each in data.browse(queue) if each.persistent] for queue in data.stored()
     }
+
+
+def empty_pages(engine):
+    """(page set, page) that the space map says have messages, have none, and are known for nothing else (PG6).
+
+    The last page of a subqueue takes the next message; so does one that is known to be empty.
+    """
+    data, contents = engine.data, _Check(engine.data)._bytes
+    gets = {(arrival.queue.page_set, arrival.page) for unit in engine.recovery.units.values() for arrival in unit.gets}
+    known = {(queue.page_set, page) for queue in data.stored() for page in queue.last_pages}
+    found = []
+    for number, page_set in data.buffers.page_sets.items():
+        for base in spans(page_set.pages):
+            uses = contents(page_set, map_page_of(base))[HEADER_LENGTH:]
+            for page in range(base, min(base + SPAN, page_set.pages)):
+                if uses[page - base] != MESSAGE_PAGE or page in data.space.empty[number]:
+                    continue
+                records = records_of(contents(page_set, page))
+                if (page_set, page) not in gets | known and not any(record.state == LIVE for record in records):
+                    found.append((number, page))
+    return found
 
 
 def _difference(expected, there, queue, found):

@@ -17,6 +17,10 @@ Rules
   RH8 After each start, and at the end, the checker finds nothing. Units whose backout waits for log end when there is
       some.
   RH9 A page that is torn besides makes no difference, if it is not told: by a start that is refused, or the checker.
+  RH10 Where the log and the bootstrap data set have two copies, sectors of one may be other than they were, or not
+      readable, when an engine starts. It makes no difference as long as the other copy has them.
+  RH11 Nothing is kept for ever: after three checkpoints the log is not needed from before the first, if there was log
+      for what old units need, and the scavenger leaves no page without messages.
 
 Not held here: locks between threads, shared queues, what the MQI says of it (`test_mqi_agreement` does).
 
@@ -29,6 +33,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from crash.applications import OPERATIONS, PAGE_SET, QUEUE, WORK, Applications, World
+from crash.damage import Damage
 from crash.expected import found_in
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import TornPageError
@@ -48,6 +53,7 @@ class Ends:
 
     def __init__(self, world, applications):
         self.world, self.choose, self.applications = world, world.choose, applications
+        self.damage = Damage(world)
 
     @property
     def chance(self):
@@ -85,6 +91,9 @@ class Ends:
         """The disk refuses an operation or some: the engine survives that in order, or ends."""
         disk, ended = self.world.disk, None
         self.world.no_log = False
+        if self.damage.may_come:
+            self.kill()
+            return
         for _ in range(self.choose.choice((1, 1, 2, 3))):
             disk.fail_at[disk.operations + self.choose.randrange(1, 60)] = self.choose.choice((errno.ENOSPC, errno.EIO))
         try:
@@ -142,6 +151,7 @@ class Ends:
     def start_again(self):
         world = self.world
         world.said.append("start")
+        self.damage.strike()
         if world.copied and self.chance(0.3):
             world.said.append("restored")
             restore(world.disk, PAGE_SET)
@@ -150,11 +160,15 @@ class Ends:
                 self._cut_a_start()
         torn = self._torn() if self.chance(0.7) else None
         with self.may_end():
-            world.start()
-            self._makes_no_difference(torn)
+            self._start(torn)
             return
         world.no_log = False
-        world.start()
+        self._start(None)
+
+    def _start(self, torn):
+        self.world.start()
+        self.damage.through()
+        self._makes_no_difference(torn)
 
     def _torn(self):
         """The disk as power leaves it, with a page torn besides (RH9): the space map page, or any."""
@@ -176,10 +190,10 @@ class Ends:
 
 
 class History:
-    """One history, from its seed (RH1)."""
+    """One history, from its seed (RH1); some of its settings may be given."""
 
-    def __init__(self, seed):
-        self.seed, self.world = seed, World(seed)
+    def __init__(self, seed, **given):
+        self.seed, self.world = seed, World(seed, **given)
         self.applications = Applications(self.world)
         self.ends = Ends(self.world, self.applications)
 

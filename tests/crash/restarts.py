@@ -8,7 +8,9 @@ from itertools import product
 
 from crash.scenarios import TINY, World, found_after, message
 from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.recovery.checkpoint import read_checkpoint
 from quaestor.qmgr.recovery.media import image_copy, restore
+from quaestor.storage.log_record import Kind
 from quaestor.storage.page import PAGE
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
@@ -56,6 +58,36 @@ def torn_after_half_redone_pages():
     disk = again.disk.after_power_cut(0)
     disk.files["pageset-01"].write(PAGE + 1000, b"torn")
     assert again.state == found_after(disk, FEW)
+
+
+def torn_when_it_was_begun_again_in_a_restart():
+    """Restart logs a page half redone, and then comes to where the page was begun again, with another message.
+
+    The next checkpoint needs nothing from before that any more. What a medium damages later is not made of the image.
+    """
+    world = World(FaultyDisk(), MANY)
+    world.unit(puts=[message(n, 3000) for n in range(30)])
+    world.engine.buffers.write_all()
+    for _ in range(2):
+        world.engine.recovery.checkpoint()
+    place = min(arrival.page for arrival in world.engine.data.browse(world.engine.queue))
+    for _ in range(30):
+        world.unit(gets=1)
+    world.unit(puts=[message(n, 3000) for n in range(60, 110)])
+    world.engine.log.force(world.engine.log.end - 1)
+    again = SmallEngine(world.disk.after_power_cut(0), FEW)
+    assert world.state == again.bodies()
+    checkpoint = read_checkpoint(again.log.read, again.log.files.inventory.checkpoints[-1])
+    images = [record for record in again.log.scan(checkpoint.page_sets[1]) if record.kind == Kind.IMAGE]
+    assert place in {record.page for record in images}
+    for page in sorted({record.page for record in images if record.page > 1}):
+        disk = again.disk.after_power_cut(0)
+        disk.files["pageset-01"].write(page * PAGE + 1000, b"torn")
+        try:
+            assert world.state == found_after(disk, FEW)
+        except Abend as told:
+            if "the log does not hold it" not in str(told):
+                raise
 
 
 def media_recovery(pages=1024):

@@ -3,6 +3,7 @@
 import errno
 import os
 from dataclasses import replace
+from zlib import crc32
 
 import pytest
 
@@ -15,6 +16,7 @@ from quaestor.qmgr.data.engine import Engine
 from quaestor.qmgr.recovery.cold import cold_start
 from quaestor.qmgr.recovery.media import image_copy
 from quaestor.storage.disk import InUseError
+from quaestor.storage.log_files import LogFiles
 from quaestor.storage.page import HEADER_LENGTH, seal
 from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import FaultyDisk, SmallEngine
@@ -83,6 +85,29 @@ def test_33_a_full_log_refuses_new_work_and_still_ends_what_it_has():
     engine.back_out(unit)
     assert [message(1)] == engine.bodies()
     assert [] == check(engine.data)
+
+
+def test_a_restart_without_log_for_page_images_says_what_to_do(monkeypatch):
+    """J5: as often as it is tried, nothing is lost; more buffers or space for an archive end it."""
+    many = replace(TINY, logs=2, log_bytes=128 << 10, buffer_pools={0: 24, 1: 400}, pages=256, logload=10**6)
+    few = replace(many, buffer_pools={0: 12, 1: 8})
+    world = World(FaultyDisk(), many)
+    world.unit(puts=[message(n, 700) for n in range(100)])
+    world.engine.buffers.write_all()
+    for _ in range(2):
+        world.engine.recovery.checkpoint()
+    world.engine.log.check_space()
+    for _ in range(90):
+        world.unit(gets=1)
+    disk = world.disk.after_power_cut()
+    with monkeypatch.context() as full:
+        full.setattr(LogFiles, "make_ready", lambda _files: no_space(0))
+        assert world.state == found_after(disk.after_power_cut(), many)
+        for _ in range(4):
+            with pytest.raises(Abend, match=r"J5.*nothing is lost; make space .*more buffers.*no space"):
+                SmallEngine(disk, few)
+            disk = disk.after_power_cut()
+    assert world.state == found_after(disk, few)
 
 
 def test_a_new_queue_manager_deletes_nothing_that_is_not_its_own():
@@ -220,8 +245,12 @@ def test_a_bootstrap_data_set_that_is_gone_is_not_made_again():
 
 def test_a_bootstrap_data_set_of_another_format_is_named():
     disk = started_and_put().disk.after_power_cut()
+    image = disk.files["BSDS1"].seen
     for place in (0, 1 << 18):
-        disk.files["BSDS1"].seen[place + 7] = 99
+        image[place + 7] = 99
+        length = int.from_bytes(image[place + 16 : place + 20], "big")
+        checksum = crc32(image[place : place + 20] + image[place + 24 : place + 24 + length])
+        image[place + 20 : place + 24] = checksum.to_bytes(4, "big")
     with pytest.raises(Abend, match=r"another format.*format=99"):
         SmallEngine(disk, TINY)
 

@@ -1,6 +1,7 @@
-"""Histories hold what they must (RH7 to RH9), and their teeth: where a numbered rule is removed, some do not."""
+"""Histories hold what they must (RH7 to RH11), and their teeth: where a numbered rule is removed, some do not."""
 
 import importlib
+from zlib import crc32
 
 import pytest
 
@@ -18,10 +19,14 @@ from crash.test_teeth import (
     without_write_ahead,
 )
 from crash.test_teeth_alone import without_lock_at_get
-from crash.test_teeth_restarts import with_a_header_as_the_log_has_it, with_the_first_image_there_is
+from crash.test_teeth_restarts import with_a_header_as_the_log_has_it, with_images_as_if_all_was_redone
+from quaestor.qmgr.data.inserting import MessagePages
+from quaestor.qmgr.log.reading import LogReader
 from quaestor.qmgr.recovery import RecoveryManager
+from quaestor.storage.active_log import ActiveLog
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
+bootstrap_module = importlib.import_module("quaestor.storage.bootstrap")
 load_module = importlib.import_module("quaestor.qmgr.data.load")
 
 SEEDS = range(150)
@@ -45,8 +50,57 @@ def without_the_force_of_prepare(patch):
     patch.setattr(RecoveryManager, "prepare", hasty)
 
 
+def without_shunting(patch):
+    """V6: what undoing an old unit needs is logged again, so that the log before it may go."""
+    patch.setattr(RecoveryManager, "_shunt", lambda self, unit: None)
+
+
+def without_alike_copies(patch):
+    """LR3: what a restart has read is in both copies of the log."""
+    patch.setattr(LogReader, "make_alike", lambda self, rba, end: None)
+
+
+def with_the_first_copy_of_what_was_not_read(patch):
+    """LR4: what stands in front of what was read, in its CI, may be in the second copy alone."""
+    patch.setattr(LogReader, "alike", lambda self, rba, size: True)
+
+
+def with_copies_that_are_mended_in_part(patch):
+    """AL6: of a block that cannot be read no part can be written."""
+    patch.setattr(ActiveLog, "_around", lambda self, at, copy: b"")
+
+
+def without_the_header_in_the_checksum(patch):
+    """S2: the checksum of a place of the bootstrap data set is of its header too."""
+    patch.setattr(bootstrap_module, "crc32", lambda packed, _of_header=0: crc32(packed))
+
+
+def without_pages_that_wait_for_the_scavenger(patch):
+    """PG6: a page of several messages is given back when the last of them is gone."""
+    release = MessagePages.release
+
+    def forgetful(self, queue, page):
+        counted = release(self, queue, page)
+        self.emptied.clear()
+        return counted
+
+    patch.setattr(MessagePages, "release", forgetful)
+
+
+def with_the_last_page_given_back(patch):
+    """PG6: the last page of a subqueue takes the next message."""
+    release = MessagePages.release
+
+    def hasty(self, queue, page):
+        with pytest.MonkeyPatch.context() as nested:
+            nested.setattr(queue, "last_pages", ())
+            return release(self, queue, page)
+
+    patch.setattr(MessagePages, "release", hasty)
+
+
 TEETH = [
-    (with_the_first_image_there_is, 45),
+    (with_images_as_if_all_was_redone, 45),
     (with_a_header_as_the_log_has_it, 21),
     (with_a_checkpoint_too_new, 0),
     (without_write_ahead, 1),
@@ -59,16 +113,27 @@ TEETH = [
     (without_lock_at_get, 0),
     (without_the_work_of_units_in_doubt, 0),
     (without_lost_texts, 0),
+    (without_shunting, 2),
+    (without_pages_that_wait_for_the_scavenger, 0),
+    (with_the_last_page_given_back, 0),
 ]
 """Rules, and the seed of a history that notices when there is no such rule."""
+
+OF_TWO_COPIES = [
+    (without_alike_copies, 6),
+    (with_the_first_copy_of_what_was_not_read, 6),
+    (with_copies_that_are_mended_in_part, 1),
+    (without_the_header_in_the_checksum, 8),
+]
+"""The same, of histories with two copies of the log."""
 
 AT_MOST = 60
 """Histories from that seed on: after a change of the engine it may be one of the next that notices."""
 
 
-def play_some(first):
+def play_some(first, **given):
     for seed in range(first, first + AT_MOST):
-        History(seed).play()
+        History(seed, **given).play()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -76,11 +141,20 @@ def test_a_history_holds(seed):
     History(seed).play()
 
 
-@pytest.mark.parametrize(("remove", "first"), TEETH)
-def test_without_its_rule_some_do_not(remove, first, monkeypatch):
+@pytest.mark.parametrize(
+    ("remove", "first", "given"),
+    [(*tooth, {}) for tooth in TEETH] + [(*tooth, {"dual_logs": True}) for tooth in OF_TWO_COPIES],
+)
+def test_without_its_rule_some_do_not(remove, first, given, monkeypatch):
     remove(monkeypatch)
     with pytest.raises(AssertionError, match=r"seed \d+: (?s:.*)\nEngineSettings\((?s:.*)\nlast: \w"):
-        play_some(first)
+        play_some(first, **given)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_history_of_two_copies_holds(seed):
+    """RH10."""
+    History(seed, dual_logs=True).play()
 
 
 @pytest.mark.parametrize("seed", [3, 4])

@@ -12,6 +12,7 @@ from crash.restarts import (
     media_recovery,
     media_recovery_of_a_page_set_that_grew,
     torn_after_half_redone_pages,
+    torn_when_it_was_begun_again_in_a_restart,
 )
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import BufferManager, TornPageError
@@ -34,15 +35,12 @@ def without_the_changes_that_waited(patch):
     patch.setattr(restart_module._Redo, "_image", forgetful)
 
 
-def with_the_first_image_there_is(patch):
-    """X4: a torn page waits for its newest image; what an older one lacks may not be read any more."""
+def with_images_as_if_all_was_redone(patch):
+    """X4: an image of a restart has what is not read only if that had come to where the log is read from."""
     image = restart_module._Redo._image
-
-    def hasty(self, record, page, body):
-        image(self, record, page, body)
-        self.mend()
-
-    patch.setattr(restart_module._Redo, "_image", hasty)
+    patch.setattr(
+        restart_module._Redo, "_image", lambda self, record, *change: image(self, record._replace(previous=0), *change)
+    )
 
 
 def with_a_copy_that_ends_early(patch):
@@ -95,7 +93,8 @@ def with_a_bootstrap_as_a_killed_process_left_it(patch):
 
 PROOFS = [
     (without_the_changes_that_waited, half_redone_pages),
-    (with_the_first_image_there_is, torn_after_half_redone_pages),
+    (with_images_as_if_all_was_redone, torn_after_half_redone_pages),
+    (with_images_as_if_all_was_redone, torn_when_it_was_begun_again_in_a_restart),
     (with_a_copy_that_ends_early, media_recovery),
     (with_a_header_as_the_log_has_it, media_recovery_of_a_page_set_that_grew),
     (with_page_0_before_the_others, cut_copying),

@@ -119,11 +119,59 @@ def test_a_log_that_restart_cannot_read_is_named_and_is_not_its_end(at):
     assert not why or "log1-01" in why
 
 
+@pytest.mark.parametrize("ring", [0, 4])
+@pytest.mark.parametrize("behind", [1, 2, 5])
+def test_what_is_behind_the_end_of_the_log_need_not_be_readable(behind, ring):
+    """LR2: nobody needs it, be it never written or of an earlier range; it can be read when the log has come there."""
+    world = written_early(FaultyDisk())
+    files = world.engine.log.files
+    while files.start < ring * files.size or world.engine.log.end < files.start + 5000:
+        world.unit(puts=[message(50, 3000)], gets=1)
+    name, end = files.current_name(0), world.engine.log.end
+    at = (end - files.start) // 4096 * 4096 + behind * 4096
+    disk = lost(world.disk.after_power_cut(), name, range(at, at + 512))
+    world.engine = SmallEngine(disk, TINY)
+    assert world.state == world.engine.bodies()
+    while world.engine.log.end < files.start + at + 4096:
+        world.unit(puts=[message(60, 3000)], gets=1)
+    assert {} == disk.unreadable
+    assert world.state == found_after(disk, TINY)
+
+
 @pytest.mark.parametrize("at", range(0, 64 << 10, 4096))
 def test_of_two_copies_of_the_log_one_is_enough(at):
     settings = replace(TINY, dual_logs=True)
     world = written_early(FaultyDisk(), settings)
     disk = lost(world.disk.after_power_cut(), "log1-01", range(at, at + 1))
+    assert world.state == found_after(disk, settings)
+
+
+@pytest.mark.parametrize("copy", [1, 2])
+def test_of_two_copies_each_is_enough_where_the_other_cannot_be_read(copy):
+    """AL5, LR3: they are damaged at different places; the next start may find another place of the other so."""
+    settings = replace(TINY, dual_logs=True)
+    world = written_early(FaultyDisk(), settings)
+    disk = lost(world.disk.after_power_cut(), f"log{copy}-01", range(512, 1024))
+    lost(disk, f"log{3 - copy}-01", range(20 << 10, (20 << 10) + 512))
+    assert world.state == found_after(disk, settings)
+
+
+@pytest.mark.parametrize("read", [True, False])
+@pytest.mark.parametrize("copy", [1, 2])
+def test_a_copy_of_the_log_that_cannot_be_read_is_made_good(copy, read):
+    """LR3, LR4: what a restart has read is in both copies, and what stands in front of the end in its CI."""
+    settings = replace(TINY, dual_logs=True)
+    world = written_early(FaultyDisk(), settings)
+    log = world.engine.log
+    if not read:
+        world.unit(puts=[message(50)], outcome="leave")
+        world.engine.recovery.prepare(next(iter(world.engine.recovery.units.values())), b"xid")
+        world.engine.recovery.checkpoint()
+    at = (log.end - log.files.start) // 4096 * 4096
+    assert read == (log.files.start + at > log.files.inventory.checkpoints[-1])
+    disk = lost(world.disk.after_power_cut(), f"log{copy}-01", range(at, at + 512))
+    disk = SmallEngine(disk, settings).disk.after_power_cut()
+    lost(disk, f"log{3 - copy}-01", range(at, at + 512))
     assert world.state == found_after(disk, settings)
 
 
@@ -206,8 +254,12 @@ def test_what_is_written_again_can_be_read():
     with pytest.raises(OSError) as caught:
         file.read(19, 1)
     assert (errno.EIO, "file") == (caught.value.errno, caught.value.filename)
-    file.write(10, bytes(9))
+    with pytest.raises(OSError, match="EIO"):
+        file.write(10, bytes(9))
     with pytest.raises(OSError, match="EIO"):
         file.read(0, PAGE)
     file.write(0, bytes(PAGE))
+    assert bytes(PAGE) == file.read(0, PAGE)
+    lost(disk, "file", range(10, 20))
+    assert file.start_write_through(0, memoryview(bytes(PAGE))).over(wait=True)
     assert bytes(PAGE) == file.read(0, PAGE)

@@ -14,12 +14,12 @@ DATA = memoryview(b"records")
 class Copies:
     """An active log of so many copies, of which some may be broken, and what it has told."""
 
-    def __init__(self, number=2, stopped=()):
+    def __init__(self, number=2, stopped=(), size=SIZE):
         self.disk, self.told = FaultyDisk(), []
         self.broken = set()
         files = [Breakable(self, self.disk, f"log{copy}") for copy in range(number)]
         for file in files:
-            self.disk.create(file.name, SIZE)
+            self.disk.create(file.name, size)
         self.log = ActiveLog(self.disk, files, list(stopped), lambda copy, error: self.told.append((copy, str(error))))
 
     def held(self, at):
@@ -172,6 +172,23 @@ def test_a_copy_that_cannot_be_read_has_nothing_good_there(asked):
     copies.broken.add(f"log{1 - asked}")
     with pytest.raises(OSError, match=f"log{asked}"):
         copies.log.read(8, 1, asked)
+
+
+@pytest.mark.parametrize(("at", "size"), [(0, 4 * SIZE), (SIZE - 8, 16), (100, 2 * SIZE), (0, SIZE)])
+def test_copies_that_are_damaged_at_different_places_are_read_piece_by_piece(at, size):
+    """AL5: each has nothing where it cannot be read, and all else."""
+    copies = Copies(size=4 * SIZE)
+    for copy in (0, 1):
+        copies.disk.files[f"log{copy}"].seen[:] = str(copy).encode() * (4 * SIZE)
+        copies.disk.unreadable[f"log{copy}"] = range(copy * SIZE, copy * SIZE + SIZE)
+    found, place = b"", at
+    while place < at + size:
+        asked = 0 if place >= SIZE else 1
+        piece = copies.log.read(place, at + size - place, asked)
+        assert piece, f"copy {asked} from {place} on"
+        found, place = found + piece, place + len(piece)
+    assert ("1" * (SIZE - at) + "0" * (at + size - SIZE)).encode() == found
+    assert b"" == copies.log.read(SIZE - 8, 8, 0) == copies.log.read(SIZE, SIZE, 1)
 
 
 def test_a_log_of_one_copy_that_cannot_be_read_is_no_end_of_the_log():

@@ -238,3 +238,18 @@ def test_an_announcement_is_readable_until_it_is_cleared():
     told.clear()
     assert not readable(told.fd, 0)
     told.close()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_a_write_that_failed_nothing_is_under_way_any_more(seed):
+    """Q4: its memory is used for something else, and no cut brings that to the disk."""
+    disk, memory = FaultyDisk(seed=seed), bytearray(b"n" * BLOCK)
+    file = disk.create("log1", BLOCK)
+    started = file.start_write_through(0, memoryview(memory))
+    disk.fail_at[disk.operations + 1] = errno.EIO
+    with pytest.raises(OSError, match="EIO"):
+        started.over(wait=True)
+    memory[:] = b"l" * BLOCK
+    found = disk.after_power_cut(seed).open("log1").read(0, BLOCK)
+    assert {"n", "\0"} >= set(found.decode())
+    assert not disk.files["log1"].in_flight

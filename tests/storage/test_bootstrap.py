@@ -268,6 +268,45 @@ def test_what_a_later_version_has_written_is_named(monkeypatch):
         Bootstrap.open(disk)
 
 
+@pytest.mark.parametrize("name", ["BSDS1", "BSDS2"])
+@pytest.mark.parametrize("place", [0, PLACE])
+@pytest.mark.parametrize("at", range(25))
+def test_of_a_place_every_byte_is_checked(name, place, at):
+    """S2: its number and format as well, or the version before might be taken for the last."""
+    disk, bootstrap = made(dual=True)
+    disk.files[name].seen[place + at] ^= 0xFF
+    assert bootstrap.inventory == Bootstrap.open(disk).inventory
+
+
+@pytest.mark.parametrize("at", range(25))
+def test_an_older_version_is_not_taken_for_the_last_whatever_its_header_says(at):
+    disk, bootstrap = made(dual=False)
+    image = disk.files["BSDS1"].seen
+    older = min((0, PLACE), key=lambda place: image[place + 8 : place + 16])
+    image[older + at] ^= 0xFF
+    assert bootstrap.inventory == Bootstrap.open(disk).inventory
+
+
+def with_a_checksum_of_the_inventory_alone(patch):
+    """As formats before 3 had it."""
+    patch.setattr("quaestor.storage.bootstrap.crc32", lambda packed, _of_header=0: crc32(packed))
+
+
+def test_a_copy_in_the_format_before_is_read_and_written_again_in_this(monkeypatch):
+    disk, bootstrap = made(dual=True)
+    with monkeypatch.context() as before:
+        before.setattr("quaestor.storage.bootstrap.FORMAT", 2)
+        with_a_checksum_of_the_inventory_alone(before)
+        for rba in (5, 6):
+            note(bootstrap, rba)
+            bootstrap.save()
+    opened = Bootstrap.open(disk)
+    assert bootstrap.inventory == opened.inventory
+    note(opened, 7)
+    opened.save()
+    assert 7 == Bootstrap.open(disk.after_power_cut()).inventory.written_rba
+
+
 def test_copies_of_which_a_cut_left_one_older_are_both_good():
     disk, bootstrap = made(dual=True)
     disk.cut_after = disk.operations + 2
@@ -414,8 +453,9 @@ def test_what_a_place_looks_like():
         place = bytes(disk.files["BSDS1"].seen[at : at + PLACE])
         length = int.from_bytes(place[16:20], "big")
         text = place[24 : 24 + length]
-        assert b"BSDS" + bytes.fromhex("00000002") + version.to_bytes(8, "big") == place[:16]
-        assert (crc32(text), b"") == (int.from_bytes(place[20:24], "big"), place[24 + length :].strip(b"\0"))
+        assert b"BSDS" + bytes.fromhex("00000003") + version.to_bytes(8, "big") == place[:16]
+        checksum = crc32(place[:20] + text)
+        assert (checksum, b"") == (int.from_bytes(place[20:24], "big"), place[24 + length :].strip(b"\0"))
         assert text.startswith(b'{"log_bytes":65536,"copies":1,"starts":[4096,-1],"epoch":0,"written_rba":0,')
     assert 2 * PLACE == 1 << 19 == len(disk.files["BSDS1"].seen)
 
@@ -458,9 +498,12 @@ def test_archives_leave_room_for_everything_else():
         bootstrap.save()
 
 
-def test_another_format_is_named(monkeypatch):
+@pytest.mark.parametrize("form", [1, 4])
+def test_another_format_is_named(form, monkeypatch):
     disk, bootstrap = made(dual=False)
-    monkeypatch.setattr("quaestor.storage.bootstrap.FORMAT", 1)
+    monkeypatch.setattr("quaestor.storage.bootstrap.FORMAT", form)
+    if form == 1:
+        with_a_checksum_of_the_inventory_alone(monkeypatch)
     bootstrap.save()
     monkeypatch.undo()
     with pytest.raises(Abend, match=r"S1: .*another format"):

@@ -8,23 +8,30 @@ Rules
   AL3 When no copy can be written the error is the caller's: nothing is confirmed any more (J5).
   AL4 A write that is started is started on every good copy, and over when it is over on all of them; AL2 and AL3 are
       judged then. A copy that cannot start one while the first has is written at once.
-  AL5 A copy that cannot be read has nothing good there, if another can be read. Where none can, the error is the
-      caller's: it is no end of the log.
+  AL5 A copy that cannot be read has nothing good there, if another can be read. Where none can, less is read, as far as
+      a block: each may be damaged at another place. Where no copy of a block can be, the error is the caller's: it is
+      no end of the log.
+  AL6 What one copy has not good is written to it in whole blocks, because a disk takes no part of one that it cannot
+      read. What stands around it there is the copy's own or, where that cannot be read, the other's.
 
 Called by log_files.  Calls disk.
 """
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from quaestor.storage.disk import Disk, File, Started, outcome
+
+BLOCK: Final = 4096
+"""What a disk reads as a whole."""
 
 Stopped = Callable[[int, OSError], None]
 """Told of a copy that is stopped, before anything is confirmed without it."""
 
 
 class ActiveLog:
-    """One active log (AL1-AL5)."""
+    """One active log (AL1-AL6)."""
 
     def __init__(self, disk: Disk, files: list[File], stopped: list[int], told: Stopped) -> None:
         self._disk, self._files, self._told = disk, files, told
@@ -70,7 +77,17 @@ class ActiveLog:
         self._each(lambda file: file.sync())
 
     def read(self, at: int, size: int, copy: int = 0) -> bytes:
-        """From a copy, or from the other when that one is stopped (AL2, AL5)."""
+        """From a copy, or from the other when that one is stopped (AL2); less of it where none has all (AL5)."""
+        try:
+            return self._read(at, size, copy)
+        except OSError:
+            less = (at + size // 2) // BLOCK * BLOCK - at
+            least = BLOCK - at % BLOCK
+            if size <= least:
+                raise
+        return self.read(at, max(less, least), copy)
+
+    def _read(self, at: int, size: int, copy: int) -> bytes:
         good = self._good
         asked = copy if copy in good else good[0]
         try:
@@ -80,6 +97,21 @@ class ActiveLog:
             if all(outcome(partial(file.read, at, size)) is not None for file in others):
                 raise
             return b""
+
+    def mend(self, at: int, data: memoryview, copy: int) -> None:
+        """Have one copy say this, unless it is stopped (AL6)."""
+        if copy in self._good:
+            begin, end = at - at % BLOCK, at + len(data)
+            last = end - end % BLOCK
+            before, behind = self._around(begin, copy)[: at - begin], b""
+            if last < end:
+                behind = self._around(last, copy)[end - last :]
+            error = outcome(partial(self._files[copy].write, begin, before + bytes(data) + behind))
+            self.judge({} if error is None else {copy: error})
+
+    def _around(self, at: int, copy: int) -> bytes:
+        """A block as a copy has it or, where that cannot be read, as the other has it."""
+        return self._read(at, BLOCK, copy) or self._read(at, BLOCK, 1 - copy)
 
     def use_again(self) -> list[int]:
         """Another range begins: copies that were stopped are tried again; gives them (AL2)."""

@@ -4,10 +4,10 @@ Rules
   S1  It holds the log inventory: which RBA range each active log holds, which archives exist, the last
       checkpoints, the epoch of this start, a low estimate of how far the log had been written, and the buffer pools and
       page sets that commands have changed: restart needs them before it can read page set 0.
-  S2  It is written in turn to two places of each copy, each time with a higher version and a checksum, and synced:
-      a cut during a write leaves the version before it; a write that failed is made again in the same place, not in
-      the place of the copy's last good one. Two writes are never under way at once, nor is it packed by two at once.
-      What was packed before something newer was written is not written any more. What is read at start may be
+  S2  It is written in turn to two places of each copy, each time with a higher version and a checksum of both, and
+      synced: a cut during a write leaves the version before it; a write that failed is made again in the same place,
+      not in the place of the copy's last good one. Two writes are never under way at once, nor is it packed by two at
+      once. What was packed before something newer was written is not written any more. What is read at start may be
       volatile, left by a process that was killed: it is synced before the other place is written.
   S3  A copy that is missing or cannot be read is named and made good from the other when the queue manager starts
       (CSQJ120E), not when somebody only looks; without any good copy nothing starts. A copy of which one place cannot
@@ -41,14 +41,17 @@ LOST = "{}-lost"
 """What a copy is called that is not current (S5)."""
 
 PLACE = 1 << 18
-FORMAT = 2
-"""1: records and pages with the checksum of zlib."""
+FORMAT = 3
+"""1: records and pages with the checksum of zlib. 2, which is read too: that of a place leaves its header out."""
 
 CHECKPOINTS_KEPT = 8
 NOT_FOR_ARCHIVES = 1 << 16
 """Bytes of a place that page sets, buffer pools and active logs may need at most, twice (S4)."""
 
 _HEADER = struct.Struct(">4sIQII")
+"""mark, format, version, length, checksum of what is before it and behind"""
+
+_CHECKSUM_AT = _HEADER.size - 4
 _MARK = b"BSDS"
 
 
@@ -243,7 +246,7 @@ class Bootstrap:
             if number <= self._written:
                 return
             version = self._version + 1
-            data = _HEADER.pack(_MARK, FORMAT, version, len(packed), crc32(packed)) + packed
+            data = _packed(version, packed)
             failed = {copy: error for copy in self._copies if (error := outcome(partial(copy.write, data))) is not None}
             if len(failed) == len(self._copies):
                 raise next(iter(failed.values()))
@@ -287,6 +290,12 @@ def _versions(file: File) -> list[Version | None]:
     return [_read(file, at) for at in (0, PLACE)]
 
 
+def _packed(version: int, packed: bytes) -> bytes:
+    """A place of a copy: a version of the inventory behind its header."""
+    header = _HEADER.pack(_MARK, FORMAT, version, len(packed), 0)[:_CHECKSUM_AT]
+    return header + crc32(packed, crc32(header)).to_bytes(4, "big") + packed
+
+
 def _read(file: File, at: int) -> Version | None:
     """What is in a place of a copy; None when that is not good."""
     place = file.read(at, PLACE)
@@ -294,9 +303,10 @@ def _read(file: File, at: int) -> Version | None:
         return None
     mark, form, version, length, checksum = _HEADER.unpack_from(place)
     packed = place[_HEADER.size : _HEADER.size + length] if mark == _MARK else b""
-    if not packed or crc32(packed) != checksum:
+    header = b"" if form < FORMAT else place[:_CHECKSUM_AT]
+    if not packed or checksum != crc32(packed, crc32(header)):
         return None
-    if form != FORMAT:
+    if form not in {FORMAT - 1, FORMAT}:
         raise Abend(
             "S1",
             "the bootstrap data set has another format; get the messages with the version that wrote it",

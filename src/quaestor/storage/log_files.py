@@ -20,7 +20,7 @@ Called by log.  Calls disk, bootstrap, active_log, log_archives.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Final
@@ -103,11 +103,16 @@ class LogFiles(LogArchives):
 
     def write(self, rba: int, data: memoryview) -> None:
         """Write log bytes; volatile until `sync`."""
+        for number, at, part in self._parts(rba, data):
+            self._active[number].write(at, part)  # F4
+
+    def _parts(self, rba: int, data: memoryview) -> Iterator[tuple[int, int, memoryview]]:
+        """Log bytes by active log: its number, where they stand in it, and those of them that do."""
         while len(data):
             number = self._number_of(rba)
             at = rba - self.inventory.starts[number]
             part = data[: self.size - at]
-            self._active[number].write(at, part)  # F4
+            yield number, at, part
             rba, data = rba + len(part), data[len(part) :]
 
     def write_through(self, rba: int, data: memoryview) -> None:
@@ -122,10 +127,11 @@ class LogFiles(LogArchives):
         """Says from now on when a write that was started is over, if any can be."""
         return self._disk.announce()
 
-    def repair(self, rba: int, data: memoryview) -> None:
-        """Write bytes that one copy lacks to both, as far as they are in active logs."""
+    def repair(self, rba: int, data: memoryview, copy: int) -> None:
+        """Write bytes that a copy lacks to it, as far as they are in active logs (AL6)."""
         archived = max(self.oldest_active() - rba, 0)
-        self.write(rba + archived, data[archived:])
+        for number, at, part in self._parts(rba + archived, data[archived:]):
+            self._active[number].mend(at, part, copy)
 
     def sync(self, since: int = 0) -> None:
         """Make durable what was written at or after RBA `since`."""

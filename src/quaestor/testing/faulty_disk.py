@@ -7,11 +7,13 @@ Rules
   Q2  Power goes at the n-th operation that changes something (`cut_after`); that operation itself may be torn. From
       then on every call raises `PowerCut`, until the survivor (`after_power_cut`) is used in its place.
   Q3  `fail_at` makes one operation raise an OSError instead: no space, or an I/O error. What lies in a range of a file
-      that is `unreadable` cannot be read (EIO) until it is not, or is written again.
+      that is `unreadable` cannot be read (EIO) until it is not, or is written again. A write of a part of a page that
+      cannot be read fails likewise: the system would have to read the rest of it.
   Q4  A write-through that is started is two operations: handing it over, and its end. A cut between them keeps, loses
       or tears it. Until its end it may take what was put into its memory after it was handed over, sector by sector.
       While the disk is `held` it is not over, unless one waits for it; a disk that is not `asynchronous` starts none.
-      When its file is opened again, whoever started it is gone: it was finished or dropped.
+      One that fails (Q3) is over too: some of its sectors are written, and nobody takes any more of its memory. When
+      its file is opened again, whoever started it is gone: it was finished or dropped.
 
 Called by tests and by anybody who wants to prove the same of their own programs.
 """
@@ -26,6 +28,7 @@ from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.disk import InUseError, Request, outcome
 
 SECTOR = 512
+PAGE = 4096
 Bytes = bytes | bytearray | memoryview
 
 
@@ -58,6 +61,13 @@ class _Image:
         written = _mixed(handed_over, memory, choose)
         _overlay(self.seen, offset, written)
         _overlay(self.durable, offset, written)
+
+    def fail_flight(self, offset: int, handed_over: bytes, memory: memoryview, choose: Random) -> None:
+        """A write that was started has failed: some of its sectors are written, none of them durably (Q4)."""
+        self.in_flight.remove((offset, handed_over, memory))
+        before = self.seen[offset : offset + len(handed_over)]
+        _tear(before, 0, _mixed(handed_over, memory, choose), choose)
+        self.write(offset, bytes(before))
 
     def forget_flights(self, choose: Random) -> None:
         """Whoever started writes is gone: each was finished by the system, or dropped."""
@@ -118,8 +128,13 @@ class StartedFaultyWrite:
 
         def sync() -> None:
             self._file.image.end_flight(*self._flight, self._disk.choose)
+            self._file.written(self._flight[0], len(self._flight[1]))
 
-        self._disk.operate(sync)
+        try:
+            self._disk.operate(sync)
+        except OSError:
+            self._file.image.fail_flight(*self._flight, self._disk.choose)
+            raise
         return True
 
 
@@ -141,9 +156,19 @@ class FaultyFile:
         return bytes(self.image.seen[offset : offset + size])
 
     def write(self, offset: int, data: Bytes) -> None:
-        self._disk.operate(lambda: self.image.write(offset, bytes(data)))
+        self._disk.check_power()
         lost = self._disk.unreadable.get(self.name)
-        if lost is not None and offset <= lost.start and lost.stop <= offset + len(data):
+        for end in (offset, offset + len(data)):
+            page = end - end % PAGE
+            if lost is not None and end > page and page < lost.stop and lost.start < page + PAGE:
+                raise OSError(errno.EIO, "EIO", self.name)
+        self._disk.operate(lambda: self.image.write(offset, bytes(data)))
+        self.written(offset, len(data))
+
+    def written(self, offset: int, size: int) -> None:
+        """What could not be read there can be (Q3)."""
+        lost = self._disk.unreadable.get(self.name)
+        if lost is not None and offset <= lost.start and lost.stop <= offset + size:
             del self._disk.unreadable[self.name]
 
     def write_many(self, offset: int, parts: Sequence[Bytes]) -> None:

@@ -27,6 +27,10 @@ from quaestor.storage.log_record import (
 )
 
 NOT_ARCHIVED = "a log could not be archived; it is tried again, and new work is refused when no other log is left"
+NO_LOG_LEFT = (
+    "the log is full and the next active log cannot be used: nothing is lost; "
+    "make space for an archive of it, or give the buffer pools more buffers, and start again"
+)
 AGAIN_NS = 200_000_000
 """As often as the background tries (J15)."""
 
@@ -57,6 +61,9 @@ class LogManager(LogWriter):
         self._again_ns = 0  # before which nobody who is refused tries to archive (J15)
         self._cis_offloaded = self._archives_made = 0
         self.ready = False
+        self.redone = 0
+        """How far a restart has redone pages, 0 when all are: an image says so as its `previous` (X4)."""
+
         self.epoch = 0
         self._stop = self.noted_end = FIRST_RBA
         self.short_at = self._copied_at = 0
@@ -85,9 +92,10 @@ class LogManager(LogWriter):
         What was read may still be volatile: a process that was killed leaves written, unsynced bytes behind.
         """
         self._reader.make_alike(read_from, end)  # LR3
+        partial = end % CI
+        self._reader.make_readable(end - partial, partial)  # LR4
         self.files.sync()
         self.files.make_bootstrap_good()
-        partial = end % CI
         self.base, self.end, self.written, self._sent = end - partial, end, end, end
         self._synced = self.hardened = end
         self._buffer[:partial] = self._reader.beginning_of_ci(self.base, partial)
@@ -231,7 +239,7 @@ class LogManager(LogWriter):
         with self._guarded_io():
             self._write(self.end)
             self._harden()
-            self.files.switch()
+            self._enter_next()
             self.ready = False
             self._stats.bsds_accesses += 1
         self.switched = True
@@ -240,6 +248,13 @@ class LogManager(LogWriter):
             self.short_at, self._copied_at = start + 5 * eighth, start + 6 * eighth  # J14
         else:
             self.freed()
+
+    def _enter_next(self) -> None:
+        """Where there is none, nothing is lost, and what there was no log for is done by the next start (J5)."""
+        try:
+            self.files.switch()
+        except OSError as error:
+            raise Abend("J5", NO_LOG_LEFT, error=str(error)) from error
 
     @property
     def is_short(self) -> bool:

@@ -3,12 +3,14 @@
 Rules
   LR1 A record is taken from the first copy that has it good (L1); a copy that cannot be read has it not (AL5). Where no
       copy has, the archive of the log has it, if there is one (F7).
-  LR2 A scan ends at the first record that is nowhere good (L2). One that only a second copy has is put right in the
-      first, unless nothing may be written; one that only an archive has stays as it is, for the log is used again soon.
+  LR2 A scan ends at the first record that is nowhere good (L2). One that cannot be read is no end; what is behind the
+      end need not be readable. One that only a second copy has is put right in the first, unless nothing may be
+      written; one that only an archive has stays as it is, for the log is used again soon.
   LR3 What a restart has read becomes the log, so both copies have it before that goes on: either may be stopped with
       the next write (AL2), and the other alone must do.
   LR4 What stands in front of that in the last CI was not read. If the copies have it differently, one of them may have
-      it alone. That CI would be written with what the first copy has (J8): the log goes on behind it instead.
+      it alone. That CI would be written with what the first copy has (J8): the log goes on behind it instead. A copy of
+      which it cannot be read has nothing there, and is made good.
 
 Called by the log manager.  Calls log_files.
 """
@@ -18,7 +20,7 @@ from collections.abc import Iterator
 from quaestor.mqi.reasons import Abend
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import LogFiles
-from quaestor.storage.log_record import HEADER_LENGTH, RECORD_MAX, LogRecord, parse, record_length
+from quaestor.storage.log_record import HEADER_LENGTH, LogRecord, parse, record_length
 
 SCAN_BYTES = 1 << 20
 
@@ -46,7 +48,7 @@ class LogReader:
             length = record_length(chunk[at : at + 8])
             if at + max(length, HEADER_LENGTH) > len(chunk):
                 start, at = rba, 0
-                chunk = self.raw(rba, SCAN_BYTES)
+                chunk = self._ahead(rba)
                 length = record_length(chunk[:8])
             record = parse(chunk[at : at + length], rba, epoch) if length and at + length <= len(chunk) else None
             if record is None:
@@ -56,6 +58,13 @@ class LogReader:
             epoch = record.epoch
             yield record
             rba = record.end
+
+    def _ahead(self, rba: int) -> bytes:
+        """What can be read at once from an RBA on; nothing where that fails: maybe behind the end of the log (LR2)."""
+        try:
+            return self._files.read(rba, SCAN_BYTES)[0]
+        except OSError:
+            return b""
 
     def _good(self, rba: int, epoch: int, *, repair: bool = False) -> LogRecord | None:
         """The record as the first source that has it good has it (LR1, LR2)."""
@@ -67,7 +76,7 @@ class LogReader:
                 if source >= files.copies:
                     files.read_from_archive(rba)
                 elif repair and source:
-                    files.repair(rba, memoryview(raw))
+                    files.repair(rba, memoryview(raw), 0)
                 return record
         return None
 
@@ -77,8 +86,15 @@ class LogReader:
             size = min(SCAN_BYTES, end - rba)
             first = self.raw(rba, size)
             if first != self.raw(rba, size, 1):
-                self._files.repair(rba, memoryview(first))
+                self._files.repair(rba, memoryview(first), 1)
             rba += size
+
+    def make_readable(self, rba: int, size: int) -> None:
+        """Have a copy that cannot be read there say what the other does (LR4)."""
+        for copy in range(self._files.copies):
+            found = self.raw(rba, size, 1 - copy)
+            if len(self.raw(rba, size, copy)) < len(found):
+                self._files.repair(rba, memoryview(found), copy)
 
     def _raw(self, rba: int, source: int) -> bytes:
         """As many bytes as the record at an RBA claims to have; none where no header can be one."""
@@ -103,10 +119,14 @@ class LogReader:
         return any(self._unknown(rba, epoch, copy) for copy in range(self._files.copies))
 
     def _unknown(self, rba: int, epoch: int, copy: int) -> bool:
-        raw = self.raw(rba, RECORD_MAX, copy)
-        raw += self._files.read_unknown(rba + len(raw), RECORD_MAX - len(raw), copy)
-        length = record_length(raw[:8])
-        return 0 < length <= len(raw) and parse(raw[:length], rba, epoch) is not None
+        """Whether a copy has a record there; no more is read than it claims, for what is behind it nobody needs."""
+        length = record_length(self._beyond(rba, HEADER_LENGTH, copy))
+        raw = self._beyond(rba, length, copy)
+        return 0 < length == len(raw) and parse(raw, rba, epoch) is not None
+
+    def _beyond(self, rba: int, size: int, copy: int) -> bytes:
+        raw = self.raw(rba, size, copy)
+        return raw + self._files.read_unknown(rba + len(raw), size - len(raw), copy)
 
     def raw(self, rba: int, size: int, source: int = 0) -> bytes:
         """Bytes of the log data sets, over their borders; fewer where the log has no more."""

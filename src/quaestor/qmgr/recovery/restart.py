@@ -6,11 +6,11 @@ Rules
   X2  A change is redone only on a page whose RBA is older, so redoing twice changes nothing and restart may be cut
       and begun again at any point.
   X3  Undoing logs compensation records, as a backout does: a restart that is cut leaves a unit in backout.
-  X4  A page that is torn waits for a change that starts it or for being freed; if neither comes, it is begun at the end
-      with its newest image (B4), and the changes that are newer, which waited, are made then. An image of a restart may
-      be older than changes that are before it in the log, and changes between the two may not be read any more: they
-      were durable. So no image but the newest is sure to have all that is not read. Without an image the page is lost
-      and named: media recovery must bring it back.
+  X4  A page that is torn waits for a change that starts it, an image (B4) or for being freed; changes meanwhile wait
+      with it, and those that an image lacks are made then. An image of a restart may be of a page half redone: it has
+      all that is not read now only if that restart had come to where the log is read from. Otherwise it is none, for
+      the page may have been changed, or begun again, between the two. Without an image the page is lost and named:
+      media recovery must bring it back.
   X5  A page newer than the end of the log means that the log is not the one that belongs to it: nothing starts.
   X6  Units in doubt stay: their changes are redone, and what they put and got is known again (`work_of`).
   X7  A page set that is a restored image copy says so on page 0, with the RBA from which the log must be redone. It
@@ -49,9 +49,6 @@ TAKING = Struct(">HB")
 
 Waiting = tuple[int, Redo, bytes]
 """A change of a page that is torn: its RBA, its function and its body (X4)."""
-
-Image = tuple[int, int, bytes]
-"""A page as it was: its RBA then, that of the record, its contents."""
 
 
 def taken(data: bytearray, body: bytes, _page_set: int, _page: int) -> None:
@@ -176,12 +173,13 @@ def _forward(recovery: RecoveryManager, found: Restart, redo: "_Redo") -> None:
     reached = found.start_rba
     for record in recovery.log.scan(found.start_rba, found.end_rba):
         found.records_read += 1
+        recovery.log.redone = record.rba
         redo.record(record)
         reached = record.end
+    recovery.log.redone = 0
     if reached != found.end_rba:
         text = "the log is damaged; use its other copy or its archive"
         raise Abend("L2", text, good_to=f"{reached:012X}", needed=f"{found.end_rba:012X}")
-    redo.mend()
     redo.check_nothing_lost()
     found.changes_redone = redo.done
     for number, page_set in recovery.buffers.page_sets.items():
@@ -204,9 +202,6 @@ class _Redo:
         self._buffers, self._end, self._page_sets, self._copies = recovery.buffers, end, page_sets, copies
         self._noted = recovery.stamping.noted
         self._torn: dict[tuple[int, int], list[Waiting]] = {}
-        self._images: dict[tuple[int, int], Image] = {}
-        """The newest of each page that is torn."""
-
         self.done = 0
 
     def record(self, record: LogRecord) -> None:
@@ -258,18 +253,14 @@ class _Redo:
             self._start(frame, rba, record.rba, REDO[Kind.IMAGE], body)
             self._buffers.pool_of[record.page_set].release(frame)
             return
-        self._torn[place] = [change for change in self._torn.get(place, ()) if change[0] > rba]
-        if place not in self._images or rba >= self._images[place][0]:
-            self._images[place] = rba, record.rba, body
-
-    def mend(self) -> None:
-        """Begin pages that are still torn with their newest images, and make the changes that waited (X4)."""
-        for (number, page), (rba, logged_at, body) in list(self._images.items()):
-            waiting, frame = self._torn[number, page], self._new(number, page)
-            self._start(frame, rba, min([logged_at, *(change[0] for change in waiting)]), REDO[Kind.IMAGE], body)
-            self._buffers.pool_of[number].release(frame)
-            for changed_at, redo, change in waiting:
-                self._make(number, page, changed_at, redo, change)
+        waiting = self._torn.setdefault(place, [])
+        if 0 < record.previous < self._page_sets.get(record.page_set, 0):
+            return
+        frame = self._new(*place)
+        self._start(frame, rba, min([record.rba, *(change[0] for change in waiting)]), REDO[Kind.IMAGE], body)
+        self._buffers.pool_of[record.page_set].release(frame)
+        for changed_at, redo, change in waiting:
+            self._make(record.page_set, page, changed_at, redo, change)
 
     def _start(self, frame: Frame, rba: int, oldest: int, redo: Redo, body: bytes) -> None:
         """Begin a page anew, unless it is newer; the next restart needs the log from `oldest` on for it."""
@@ -322,7 +313,6 @@ class _Redo:
     def _forget(self, place: tuple[int, int]) -> None:
         """A page is torn no more, or need not be whole."""
         self._torn.pop(place, None)
-        self._images.pop(place, None)
 
     def check_nothing_lost(self) -> None:
         if self._torn:
