@@ -13,6 +13,7 @@ from crash.scenarios import TINY, World, found_after, in_steps, message
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import OldPages, TornPageError
 from quaestor.qmgr.buffer.old_pages import CHECKPOINTS_OLD
+from quaestor.qmgr.buffer.writing import PageWriter
 from quaestor.qmgr.data.page_storage import PageSetDefinition
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.qmgr.recovery.media import image_copy, restore
@@ -436,3 +437,27 @@ def test_a_stop_may_be_cut_anywhere():
         else:
             break
     assert cut > 20
+
+
+@pytest.mark.parametrize("pages", [12, 13, 14, 15])
+def test_a_page_0_that_was_written_before_its_turn_is_noted(monkeypatch, pages):
+    """Most pages may not be written for want of log (B13), so whoever logs the stamp writes page 0 at once (B5).
+
+    Once, a queue manager that was stopped so was not started again: its page set was called another's.
+    """
+    settings = replace(SETTINGS, buffer_pools={0: 16, 1: 16})
+    engine = SmallEngine(settings=settings)
+    unit = engine.begin()
+    for number in range(pages):
+        engine.put(unit, message(number))
+    engine.commit(unit)
+    engine.buffers.write_all()
+    monkeypatch.setattr(PageWriter, "images_left", lambda _self, _wanted: 0)
+    unit = engine.begin()
+    while engine.get(unit) is not None:
+        pass
+    engine.commit(unit)
+    engine.recovery.latch.release()
+    engine.engine.stop()
+    monkeypatch.undo()
+    assert [] == engine.again().bodies()

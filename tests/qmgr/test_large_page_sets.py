@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from quaestor.qmgr.checker import check
+from quaestor.qmgr.recovery.cold import cold_start
 from quaestor.storage.changes import SPAN, SYSTEM_PAGE, map_page_of
 from quaestor.storage.page import HEADER_LENGTH, PAGE
 from quaestor.storage.page_set import PageSet, spans
@@ -46,4 +47,18 @@ def test_messages_across_two_spans_are_there_after_restart(settings):
     small.engine.stop()
     found = small.again()
     assert [b"%06d" % number for number in range(SPAN + 50)] == [body[:6] for body in found.bodies()]
+    assert [] == check(found.data)
+
+
+@pytest.mark.parametrize("pages", [SPAN, SPAN + 2, SPAN + 3, 2 * SPAN + 40])
+def test_a_cold_start_looks_at_every_page_with_its_own_map(pages):
+    """Once, free pages at the beginning of a span had the pages freed that stand so in the span before it."""
+    settings = replace(SMALL, pages=pages)
+    small = SmallEngine(settings=settings)
+    filled(small, 60)
+    small.engine.recovery.latch.release()
+    small.engine.stop()
+    assert 0 == cold_start(small.disk, logs=settings.logs, log_bytes=settings.log_bytes).freed
+    found = small.again()
+    assert [b"%06d" % number for number in range(60)] == [body[:6] for body in found.bodies()]
     assert [] == check(found.data)

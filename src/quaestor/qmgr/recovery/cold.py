@@ -140,10 +140,11 @@ class _Look:
         space = bytearray(page_set.read_raw(map_page_of(base), 1))
         _check(page_set, map_page_of(base), space)
         self._uses[base], freed = space, self._freed
-        for at in range(0, min(SPAN, page_set.pages - base), RUN):
-            raw = page_set.read_raw(base + at, min(RUN, page_set.pages - base - at))
+        end = min(base + SPAN, page_set.pages)
+        for first in range(base, end, RUN):
+            raw = page_set.read_raw(first, min(RUN, end - first))
             for place in range(len(raw) // PAGE):
-                self._page(page_set, base + at + place, raw[place * PAGE : (place + 1) * PAGE], space)
+                self._page(page_set, first + place, raw[place * PAGE : (place + 1) * PAGE], space)
         if self._freed > freed:
             self._changed[map_page_of(base)] = space
 
