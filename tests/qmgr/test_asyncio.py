@@ -484,3 +484,13 @@ def test_a_back_out_gives_it_back(slow):
             await orders.get()
 
     talk(slow.qm, conversation)
+
+
+def test_one_body_is_not_several(qm):
+    async def conversation(_, orders):
+        for options in (PutOptions.NONE, NOW):
+            with fails(Reason.BUFFER_ERROR):
+                await orders.put_all("order", None, options)
+        assert {"CURDEPTH": 0} == await orders.inquire("CURDEPTH")
+
+    talk(qm, conversation)

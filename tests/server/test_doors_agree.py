@@ -237,6 +237,7 @@ def wrong_calls():
         for queue in ("PLAIN", "OFF", "READ", "CLOSED"):
             yield queue, "put_all", ([b"x", body], md, options), {}
             yield queue, "put_all", ([body], md, options), {}
+            yield queue, "put_all", ("one", md, options), {}
         for target in ("PLAIN", "OFF", "NONE", 7, "not a name"):
             yield "PLAIN", "put1", (target, body, md, options), {}
     for queue, md in product(("PLAIN", "OFF", "READ"), WRONG_DESCRIPTORS[:2]):
