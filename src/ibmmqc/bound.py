@@ -6,7 +6,8 @@ Rules
   BO3 Options that only steer what we do not have (read ahead, cluster binding, response type) are dropped; any other
       option that is not known is 2046.
   BO4 A get whose room is too small answers the length that was needed (2080), or the part that fits (2079). What it
-      needs includes the properties that travel with the message, so it may be more than the body.
+      needs includes the properties that travel with the message, so it may be more than the body. Unlocking a message
+      returns nothing of it, and warns of nothing.
   BO5 Properties of a message handle travel in front of the body and come back into the handle of a get.
   BO6 A request on the command queue is answered when it is there for others: with the put, or with the commit.
   BO7 An object descriptor keeps the name that was asked for, so that it can be used again; a model's becomes that of
@@ -338,7 +339,9 @@ class Bound:
         if extensions.needed(sought["Version"], said):
             body = extensions.extension(said, (shape[0], shape[1], ccsid)) + body
             md, length = _extended(md), length + extensions.LENGTH
-        if length > room or message.truncated:
+        if asked["Options"] & GetOptions.UNLOCK:
+            body = b""
+        elif length > room or message.truncated:
             reason, body = int(Reason.TRUNCATED_MSG_ACCEPTED), body[:room]
         warned = self.connection.warning
         return body, md, length, reason or (0 if warned is None else int(warned.reason))

@@ -37,8 +37,8 @@ from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.command import CommandProcessor, Reply
 from quaestor.qmgr.command.pcf_server import NEEDED
 from quaestor.qmgr.connection import AsyncConnection, Connection
-from quaestor.qmgr.connection.asynchronous import Threads
 from quaestor.qmgr.connection.failing import FAILURES
+from quaestor.qmgr.connection.threads import Threads
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import GroupSettings, joining
 from quaestor.qmgr.operator_log import without_passwords

@@ -185,3 +185,13 @@ def test_35_an_identifier_says_who_made_it(orders):
     ids = [one for md in made for one in (md.MsgId, md.CorrelId)]
     assert {b"CSQ QM1         "} == {one[:16] for one in ids}
     assert 4 == len(set(ids))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("room", [None, 0, 100])
+def test_unlocking_a_message_returns_none_of_it_and_warns_of_nothing(orders, room, version):
+    """BO4: it is not that the message did not fit."""
+    orders.put(b"browsed", mq.MD(Version=2, MsgFlags=CMQC.MQMF_LAST_MSG_IN_GROUP, GroupId=b"G" * 24))
+    assert orders.get(None, mq.MD(), mq.GMO(Options=CMQC.MQGMO_BROWSE_FIRST | CMQC.MQGMO_LOCK)).endswith(b"browsed")
+    assert b"" == orders.get(room, mq.MD(Version=version), mq.GMO(Options=CMQC.MQGMO_UNLOCK))
+    assert orders.get().endswith(b"browsed")

@@ -47,6 +47,18 @@ def test_what_is_no_body(body):
     assert Reason.BUFFER_ERROR is reason_of(forms.check_body, body)
 
 
+@pytest.mark.parametrize("body", ["order", "", b"order", bytearray(b"x"), memoryview(b"x")])
+def test_one_body_is_not_several(body):
+    (none,) = forms.several(body)
+    assert Reason.BUFFER_ERROR is reason_of(forms.check_put, none, None, 0)
+    assert Reason.OPTIONS_ERROR is reason_of(forms.check_put, none, None, -1)
+
+
+@pytest.mark.parametrize("bodies", [["a", "b"], ("a", "b"), iter(["a", "b"]), {"a": 1, "b": 2}])
+def test_several_bodies_are_whatever_gives_them(bodies):
+    assert ["a", "b"] == forms.several(bodies)
+
+
 @pytest.mark.parametrize("wrong", [None, 5, b"ORDERS", ["ORDERS"]])
 def test_an_object_is_named_by_text(wrong):
     for target in (wrong, Target(wrong), Target("ORDERS", wrong), Target("ORDERS", dynamic_name=wrong)):

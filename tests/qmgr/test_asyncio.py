@@ -1,6 +1,7 @@
 """The asyncio face: the same answers, and nothing that blocks the loop."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from threading import Event, get_ident
 from types import SimpleNamespace
 
@@ -484,3 +485,81 @@ def test_a_back_out_gives_it_back(slow):
             await orders.get()
 
     talk(slow.qm, conversation)
+
+
+def test_one_body_is_not_several(qm):
+    async def conversation(_, orders):
+        for options in (PutOptions.NONE, NOW):
+            with fails(Reason.BUFFER_ERROR):
+                await orders.put_all("order", None, options)
+        assert {"CURDEPTH": 0} == await orders.inquire("CURDEPTH")
+
+    talk(qm, conversation)
+
+
+UNITS = {"commit": ("put", "backout", 0), "backout": ("put", "commit", 1), "put1": ("backout", "commit", 0)}
+"""A call that is cancelled, what is called then, and what is on the queue after that."""
+
+
+@pytest.mark.parametrize("named", UNITS)
+def test_what_follows_a_cancelled_call_is_made_after_it(qm, named, monkeypatch):
+    """AS5: no call has part in a unit that was begun after it."""
+
+    async def conversation(app, orders):
+        first, second, left = UNITS[named]
+        calls = {"put": lambda: orders.put("next"), "put1": lambda: app.put1("ORDERS", "before")}
+        calls |= {"commit": app.commit, "backout": app.backout}
+        begun, go, call = Event(), Event(), getattr(app._connection, named)
+
+        def held(*args, **more):
+            begun.set()
+            assert go.wait(5)
+            return call(*args, **more)
+
+        monkeypatch.setattr(app._connection, named, held)
+        task = asyncio.create_task(calls[named]())
+        assert await asyncio.to_thread(begun.wait, 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        monkeypatch.undo()
+        following = asyncio.create_task(calls[first]())
+        await asyncio.sleep(0.02)
+        go.set()
+        await following
+        await asyncio.sleep(0.02)
+        await calls[second]()
+        await app.backout()
+        assert {"CURDEPTH": left} == await orders.inquire("CURDEPTH")
+
+    talk(qm, conversation)
+
+
+def no_thread_is_free():
+    """Calls on threads have to wait from now on; gives what ends that."""
+    loop, go = asyncio.get_running_loop(), Event()
+    loop.set_default_executor(ThreadPoolExecutor(1))
+    loop.run_in_executor(None, go.wait, 5)
+    return go.set
+
+
+@pytest.mark.parametrize("ends", ["close", "disconnect", "leave"])
+def test_an_end_that_is_cancelled_before_its_thread_began_is_made(qm, ends):
+    """AS3: nobody would hold the connection, nor the queue, any more who could end that."""
+
+    async def main():
+        qm.queue("ORDERS")
+        app = AsyncConnection(qm.connect())
+        orders = await app.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE)
+        let_go, gone = no_thread_is_free(), (None,) * (3 if ends == "leave" else 0)
+        await cancel({"close": orders.close, "disconnect": app.disconnect, "leave": app.__aexit__}[ends](*gone))
+        let_go()
+        state = qm.messages.catalogue.state("ORDERS")
+        for _ in range(200):
+            await asyncio.sleep(0.01)
+            if not state.handles:
+                break
+        assert (0, ends == "close") == (state.handles, app._connection.connected)
+        await app.disconnect()
+
+    asyncio.run(asyncio.wait_for(main(), 30))

@@ -15,6 +15,7 @@ from quaestor import MQMD, MQError, OpenOptions, PutOptions, Reason
 from quaestor.mqi.objects import LocalQueue, Process, QueueManagerAttributes, TriggerType
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.connection.asynchronous import AsyncHandle
+from quaestor.qmgr.connection.threads import Threads
 from quaestor.storage.log_files import FIRST_RBA
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine
 
@@ -166,7 +167,7 @@ def test_put_all_for_asyncio():
     queue = app.open(qm.queue(), EVERYTHING)
 
     async def work():
-        handle = AsyncHandle(queue)
+        handle = AsyncHandle(queue, Threads())
         put = await handle.put_all([b"a", b"b"], KEPT)
         return [*put, *await handle.put_all([b"c"], KEPT, NOW)]
 

@@ -102,3 +102,13 @@ def test_a_wrong_body_and_a_handle_that_may_not_put_are_refused(app, orders):
     with pytest.raises(MQError) as closed:
         reader.put_all([b"a"])
     assert (Reason.NOT_OPEN_FOR_OUTPUT, 0) == (closed.value.reason, closed.value.facts["put"])
+
+
+@pytest.mark.parametrize("body", ["order", "", b"order", b"", bytearray(b"order"), memoryview(b"order")])
+def test_one_body_is_not_several(orders, body):
+    """Neither its letters nor its bytes are messages."""
+    with pytest.raises(MQError) as refused:
+        orders.put_all(body, KEPT, NOW)
+    assert (Reason.BUFFER_ERROR, 0) == (refused.value.reason, refused.value.facts["put"])
+    assert "several" in str(refused.value)
+    assert [] == drained(orders)

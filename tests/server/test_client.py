@@ -261,6 +261,10 @@ def test_asyncio_puts_many_messages_in_one_call(server):
         assert (refused.value.reason, refused.value.facts["put"]) == (Reason.PUT_INHIBITED, 0)
         later = PutOptions.ASYNC_RESPONSE
         await orders.set(PUT="ENABLED")
+        for options in (NOW, later):
+            with pytest.raises(MQError) as one:
+                await orders.put_all("order", PERSISTENT, options)
+            assert one.value.reason is Reason.BUFFER_ERROR
         assert len(await orders.put_all(["x", "y"], PERSISTENT, later)) == 2
         await app.commit()
         assert [(await orders.get(GET_NOW)).text for _ in range(2)] == ["x", "y"]

@@ -1,7 +1,7 @@
 """Whatever applications do, they get the same answers through every door: embedded or a client, blocking or asyncio."""
 
 import asyncio
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from qmgr.small import EVERYTHING, page_queue_manager
 from quaestor import MQMD, GetOptions, MQError, OpenOptions, PutOptions, Reason
-from quaestor.mqi.objects import IndexType
+from quaestor.mqi.objects import IndexType, LocalQueue, Process, TriggerType
 from quaestor.mqi.options import CloseOptions, MatchOptions, MsgFlags
 from quaestor.mqi.reports import Report
 from quaestor.qmgr.connection import AsyncConnection
@@ -20,7 +20,18 @@ from quaestor.server.client.opening import hello_of
 from quaestor.server.client.place import Place
 from server.conftest import Door
 
-QUEUES = {"PLAIN": {}, "GROUPS": {"index_type": IndexType.GROUPID}, "SHORT": {"max_msg_length": 3, "max_depth": 3}}
+QUEUES = {
+    "PLAIN": {},
+    "GROUPS": {"index_type": IndexType.GROUPID},
+    "SHORT": {"max_msg_length": 3, "max_depth": 3},
+    "TRIGGERS": {
+        "trigger": True,
+        "trigger_type": TriggerType.EVERY,
+        "initiation_queue": "STARTED",
+        "process": "BILLING",
+    },
+    "STARTED": {},
+}
 USES = EVERYTHING | OpenOptions.SAVE_ALL_CONTEXT | OpenOptions.PASS_ALL_CONTEXT
 A, B = b"A" * 24, b"B" * 24
 
@@ -32,6 +43,8 @@ class Blocking:
         self.qm = qm
         for name, attributes in QUEUES.items():
             qm.queue(name, **attributes)
+        with qm.connect() as admin:
+            admin.define(Process("BILLING", appl_id="bill.py"))
         self.apps = [self.connect() for _ in range(2)]
         self.handles = [{queue: self.open(app, queue) for queue in QUEUES} for app in self.apps]
 
@@ -62,6 +75,19 @@ class Blocking:
         warning = app.warning
         return answer, None if warning is None else warning.reason
 
+    def left(self):
+        """What is on the queues when everybody has gone."""
+        self.stop()
+        self.apps = []
+        found = []
+        with self.qm.connect() as app:
+            for name in QUEUES:
+                app.alter(LocalQueue, name, get_allowed=True)
+                with app.open(name, OpenOptions.INPUT_SHARED) as queue, suppress(MQError):
+                    while True:
+                        found.append((name, told(queue.get(GetOptions.NO_SYNCPOINT))))
+        return found
+
     def stop(self):
         for app in self.apps:
             self.done(app.disconnect())
@@ -80,8 +106,9 @@ class Asyncio(Blocking):
 
     def stop(self):
         super().stop()
-        self.loop.run_until_complete(self.loop.shutdown_default_executor())
-        self.loop.close()
+        if not self.loop.is_closed():
+            self.loop.run_until_complete(self.loop.shutdown_default_executor())
+            self.loop.close()
 
 
 class AsyncioClient(Asyncio):
@@ -137,7 +164,17 @@ descriptors = st.none() | st.builds(
 put_options = flags(*(set(PutOptions) - {PutOptions.ASYNC_RESPONSE})) | st.sampled_from(
     [0, int(PutOptions.NO_SYNCPOINT)]
 )
-get_options = flags(*GetOptions) | st.sampled_from([0, int(GetOptions.NO_SYNCPOINT)])
+LOOKS = [
+    GetOptions.BROWSE_FIRST,
+    GetOptions.BROWSE_NEXT | GetOptions.LOCK,
+    GetOptions.BROWSE_MSG_UNDER_CURSOR,
+    GetOptions.MSG_UNDER_CURSOR,
+    GetOptions.UNLOCK,
+    GetOptions.BROWSE_NEXT | GetOptions.LOGICAL_ORDER,
+    GetOptions.LOGICAL_ORDER | GetOptions.ALL_MSGS_AVAILABLE,
+    GetOptions.MARK_SKIP_BACKOUT,
+]
+get_options = flags(*GetOptions) | st.sampled_from([0, int(GetOptions.NO_SYNCPOINT)]) | st.sampled_from(LOOKS).map(int)
 selecting = st.fixed_dictionaries(
     {},
     optional={
@@ -201,6 +238,8 @@ def test_every_door_gives_the_same_answers(script):
                 continue
             answers = [side.call(*step) for side in sides]
             assert [answers[0]] * len(sides) == answers
+        left = [side.left() for side in sides]
+        assert [left[0]] * len(sides) == left
 
 
 def test_a_warning_ends_with_the_next_call_even_if_that_has_nothing_to_do():
@@ -237,6 +276,7 @@ def wrong_calls():
         for queue in ("PLAIN", "OFF", "READ", "CLOSED"):
             yield queue, "put_all", ([b"x", body], md, options), {}
             yield queue, "put_all", ([body], md, options), {}
+            yield queue, "put_all", ("one", md, options), {}
         for target in ("PLAIN", "OFF", "NONE", 7, "not a name"):
             yield "PLAIN", "put1", (target, body, md, options), {}
     for queue, md in product(("PLAIN", "OFF", "READ"), WRONG_DESCRIPTORS[:2]):

@@ -7,6 +7,7 @@ Rules
       door. Of several of form it is the first of: object (2044), options (2046), body (2004, 2031), descriptor and
       correlation identifier (2026); with a get options, wait interval (2090), length (2005), selection (2247).
   FO3 Form is looked at when a call has been refused, for whatever reason; one that has not pays nothing for it.
+  FO4 A body where several are wanted is none of them, and no body (2004): neither its letters nor its bytes are bodies.
 
 Called by the connection and by clients.  Calls descriptors, reasons.
 """
@@ -76,9 +77,23 @@ def _check_options(options: Any) -> None:
         raise MQError(Reason.OPTIONS_ERROR, options=options, why="not a number of 32 bits")
 
 
+class _One:
+    """One body, where several are wanted (FO4)."""
+
+
+_KINDS_OF_BODY = bytes | bytearray | memoryview | str
+
+
+def several(bodies: Any) -> list[Any]:
+    """The bodies of a call for many messages (FO4)."""
+    return [_One()] if isinstance(bodies, _KINDS_OF_BODY) else list(bodies)
+
+
 def check_body(body: Any) -> None:
     """Refuse what is no body of a message."""
-    if not isinstance(body, bytes | bytearray | memoryview | str):
+    if isinstance(body, _One):
+        raise MQError(Reason.BUFFER_ERROR, why="one body where several are wanted")
+    if not isinstance(body, _KINDS_OF_BODY):
         raise MQError(Reason.BUFFER_ERROR, body=type(body).__name__)
     length = len(encoded(body) if isinstance(body, str) else body)
     if length > MESSAGE_MAX:

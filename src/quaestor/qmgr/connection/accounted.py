@@ -8,13 +8,15 @@ Rules
   AH3 A get that waits by being asked again (`look`) is one get: what is asked again adds time, not a call.
   AH4 A call for many messages is tallied as so many calls that took its time together.
   AH5 A handle that was closed, and a task that is over, are held by nothing that they hold.
+  AH6 A call that has failed looks whether it still has the latch (LA3), before anything else takes it.
 
 Called by the connection manager.  Calls session and handle.
 """
 
 from _thread import LockType
+from collections.abc import Callable
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
@@ -31,6 +33,7 @@ from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.message.waiting import Waiting
 
+T = TypeVar("T")
 _body, _persistence = attrgetter("body"), attrgetter("persistence")
 _SPECIFIC = frozenset({"msg_id", "correl_id", "group_id", "sequence", "token"})
 
@@ -50,51 +53,50 @@ class AccountedHandle(NotingHandle):
     def put_with_care(
         self, body: Any, descriptor: MQMD | None, options: int, correl_id: bytes | None, context: Handle | None
     ) -> Message:
-        tally = self.tally
-        (began_ns, cpu_ns), calls = self._began(tally, tally.put), 1
+        tally, latch = self.tally, self._latch
+        (began_ns, cpu_ns), calls = self._began(latch, tally, tally.put), 1
         try:
             message = Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
-        except HeldUpError:
-            calls = 0  # GA5
+        except BaseException as error:
+            calls = _failed(latch, error)
             raise
         finally:
             tally.task.ended(tally.put, began_ns, cpu_ns, calls)
         tally.note_put(message)
         return message
 
-    def _began(self, tally: QueueTally, verb: Verb) -> tuple[int, int]:
+    def _began(self, latch: TimedLatch, tally: QueueTally, verb: Verb) -> tuple[int, int]:
         """A put or get begins; when one is due, what those before it have noted is added up, if it is much (AC2)."""
         if verb.left < 1 and tally.many_notes():
-            with self._latch:
+            with latch.itself:
                 tally.fold()
         return tally.task.began(verb)
 
     def _put_all(self, bodies: list[Any], descriptor: MQMD | None, options: int, put: list[Message]) -> None:
-        tally = self.tally
+        tally, latch = self.tally, self._latch
         verb, task = tally.put, tally.task
         began_ns, cpu_ns = task.began(verb)
-        refused = True
+        refused = 0
         try:
             Handle._put_all(self, bodies, descriptor, options, put)  # noqa: SLF001 - its own parent
-            refused = False
-        except HeldUpError:
-            refused = False  # GA5
+        except BaseException as error:
+            refused = _failed(latch, error)
             raise
         finally:
             task.ended(verb, began_ns, cpu_ns, len(put) + refused)
             if put:
-                with self._latch:
+                with latch.itself:
                     verb.persistent += sum(map(_persistence, put))
                     verb.deepest = max(verb.deepest, tally.stored.depth)
                     tally.put_worked(list(map(len, map(_body, put))))
 
     def get_with_care(self, options: int, named: dict[str, Any]) -> Message:
-        tally = self.tally
-        (began_ns, cpu_ns), calls = self._began(tally, tally.get), 1
+        tally, latch = self.tally, self._latch
+        (began_ns, cpu_ns), calls = self._began(latch, tally, tally.get), 1
         try:
             message = Handle.get(self, options, **named)
-        except HeldUpError:
-            calls = 0  # GA5
+        except BaseException as error:
+            calls = _failed(latch, error)
             raise
         finally:
             if calls:
@@ -106,14 +108,14 @@ class AccountedHandle(NotingHandle):
     def look(
         self, options: int, wait_ms: int, after: Waiting | None, max_length: int | None = None, **selecting: Any
     ) -> Message | Waiting:
-        tally = self.tally
+        tally, latch = self.tally, self._latch
         verb, task = tally.get, tally.task
-        began_ns, cpu_ns = self._began(tally, verb)
+        began_ns, cpu_ns = self._began(latch, tally, verb)
         calls = after is None
         try:
             result = Handle.look(self, options, wait_ms, after, max_length, **selecting)
-        except HeldUpError:
-            calls = False  # GA5
+        except BaseException as error:
+            calls = bool(_failed(latch, error)) and calls
             raise
         finally:
             if calls:
@@ -140,29 +142,43 @@ class AccountedHandle(NotingHandle):
             task.waited_cpu_ns += task.cpu_ns() - cpu_ns
 
     def inquire(self, *keywords: str) -> dict[str, Any]:
-        verb, task = self.tally.inq, self.tally.task
+        found: dict[str, Any] = self._tallied(self.tally.inq, Handle.inquire, *keywords)
+        return found
+
+    def set(self, **values: Any) -> None:
+        self._tallied(self.tally.set, Handle.set, **values)
+
+    def _tallied(self, verb: Verb, call: Any, *args: Any, **named: Any) -> Any:
+        task, latch = self.tally.task, self._latch
         began_ns, cpu_ns = task.began(verb)
         try:
-            return Handle.inquire(self, *keywords)
+            return call(self, *args, **named)
+        except BaseException:
+            latch.left()
+            raise
         finally:
             task.ended(verb, began_ns, cpu_ns)
 
-    def set(self, **values: Any) -> None:
-        verb, task = self.tally.set, self.tally.task
-        began_ns, cpu_ns = task.began(verb)
-        try:
-            Handle.set(self, **values)
-        finally:
-            task.ended(verb, began_ns, cpu_ns)
+    def on_post(self, waiting: Waiting, post: Callable[[], object]) -> None:
+        _giving_back(self._latch, Handle.on_post, self, waiting, post)
+
+    def give_up(self, waiting: Waiting) -> None:
+        _giving_back(self._latch, Handle.give_up, self, waiting)
+
+    def get_nonpersistent(self, max_length: int) -> Message | None:
+        return _giving_back(self._latch, Handle.get_nonpersistent, self, max_length)
 
     def close(self, options: int = CloseOptions.NONE) -> None:
         if self.opened is None:
             return
-        tally = self.tally
+        tally, latch = self.tally, self._latch
         before = tally.close.lists_made
         began_ns, cpu_ns = tally.task.began(tally.close)
         try:
             Handle.close(self, options)
+        except BaseException:
+            latch.left()
+            raise
         finally:
             tally.task.ended(tally.close, began_ns, cpu_ns)
             tally.closes_without_lists += tally.stored.shared and tally.close.lists_made == before
@@ -173,6 +189,7 @@ class AccountedConnection(Connection):
     """A connection whose calls are tallied (AH1)."""
 
     task: TaskTally
+    latch: TimedLatch
 
     def open(
         self,
@@ -182,12 +199,13 @@ class AccountedConnection(Connection):
         qmgr: str = "",
         dynamic_name: str = "CSQ.*",
     ) -> Handle:
-        task = self.task
+        task, latch = self.task, self.latch
         verb = Verb()  # whose it is, is known when it has worked
         began_ns, cpu_ns = task.began(verb)
         try:
             handle = Connection.open(self, target, options, qmgr=qmgr, dynamic_name=dynamic_name)
         except BaseException:
+            latch.left()
             task.ended(task.other, began_ns, cpu_ns)  # AC6
             raise
         tally = self._account_handle(handle)
@@ -205,19 +223,20 @@ class AccountedConnection(Connection):
         *,
         qmgr: str = "",
     ) -> Message:
-        task, tally = self.task, self._tally_of_target(target, qmgr)
+        task, latch = self.task, self.latch
+        tally = self._tally_of_target(latch, target, qmgr)
         verb = task.other if tally is None else tally.put1
         began_ns, cpu_ns = task.began(verb)
         message, calls = None, 1
         try:
             message = Connection.put1(self, target, body, descriptor, options, qmgr=qmgr)
-        except HeldUpError:
-            calls = 0  # GA5
+        except BaseException as error:
+            calls = _failed(latch, error)
             raise
         finally:
             task.ended(verb, began_ns, cpu_ns, calls)
             if message is not None and tally is not None:
-                with self.latch:
+                with latch.itself:
                     tally.put1.persistent += message.persistence
                     tally.put_worked((len(message.body),))
                     tally.put.deepest = max(tally.put.deepest, tally.stored.depth)
@@ -226,7 +245,7 @@ class AccountedConnection(Connection):
     put = put1
 
     def commit(self, unit: int | None = None) -> None:
-        task = self.task
+        task, latch = self.task, self.latch
         verb = task.commit
         if verb.left < 1:
             self._tallied(verb, Connection.commit, unit)
@@ -234,6 +253,9 @@ class AccountedConnection(Connection):
         task.verb = verb
         try:
             Connection.commit(self, unit)
+        except BaseException:
+            latch.left()
+            raise
         finally:
             verb.passed()
             task.verb = task.other
@@ -264,12 +286,24 @@ class AccountedConnection(Connection):
         return found
 
     def _tallied(self, verb: Verb, call: Any, *args: Any, **named: Any) -> Any:
-        task = self.task
+        task, latch = self.task, self.latch
         began_ns, cpu_ns = task.began(verb)
         try:
             return call(self, *args, **named)
+        except BaseException:
+            latch.left()
+            raise
         finally:
             task.ended(verb, began_ns, cpu_ns)
+
+    def outcome(self, unit: int) -> bool:
+        return _giving_back(self.latch, Connection.outcome, self, unit)
+
+    def in_doubt(self) -> tuple[bytes, ...]:
+        return _giving_back(self.latch, Connection.in_doubt, self)
+
+    def _end_work(self, end: Callable[[Any], None]) -> None:
+        _giving_back(self.latch, Connection._end_work, self, end)  # noqa: SLF001 - its own parent
 
     # -- whose tally
 
@@ -292,10 +326,10 @@ class AccountedConnection(Connection):
         tally.disposition = state.definition.disposition
         return tally
 
-    def _tally_of_target(self, target: str | Target, qmgr: str) -> QueueTally | None:
+    def _tally_of_target(self, latch: TimedLatch, target: str | Target, qmgr: str) -> QueueTally | None:
         """The tally for an MQPUT1; None when the name leads to no queue, as the call itself will find."""
         try:
-            with self.latch:
+            with latch.itself:
                 resolution = self.messages.catalogue.resolver().resolve(Target.of(target, qmgr, ""))
                 return None if resolution.model is not None else self._tally_of(resolution, resolution.queue.name)
         except MQError:
@@ -318,6 +352,21 @@ def stop_accounting(connection: Connection, latch: LockType) -> None:
     for handle in connection.handles:
         handle.use_latch(latch, None)
         note_no_more(handle)
+
+
+def _giving_back(latch: TimedLatch, call: Callable[..., T], *args: Any) -> T:
+    """Make a call that is not tallied (AH6)."""
+    try:
+        return call(*args)
+    except BaseException:
+        latch.left()
+        raise
+
+
+def _failed(latch: TimedLatch, error: BaseException) -> int:
+    """A put or get has failed (AH6): whether it has been a call (GA5)."""
+    latch.left()
+    return 0 if isinstance(error, HeldUpError) else 1
 
 
 def _tally_kind(tally: QueueTally, options: int, named: dict[str, Any]) -> None:

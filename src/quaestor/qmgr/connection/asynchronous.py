@@ -10,15 +10,17 @@ Rules
       handle, one that waits already or the next (see `mqi.late`); what it has opened is closed again, what it has
       connected disconnected; a waiter that it has left on the queue is taken away.
   AS4 Other tasks make their calls while a thread waits for the log: the latch is not kept meanwhile (V13).
+  AS5 A call that was cancelled has been made before any that follows on its connection (TH2). So a unit is ended by no
+      commit that was asked for before the unit began.
 
-Called by applications.  Calls session, handle and the rules of late messages.
+Called by applications.  Calls session, handle, threads and the rules of late messages.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from weakref import WeakSet
 
 from quaestor.mqi.descriptors import MQMD, Target
@@ -28,46 +30,19 @@ from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptio
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.session import Connection
+from quaestor.qmgr.connection.threads import Threads, nothing
 from quaestor.qmgr.message.waiting import Waiting
 
 _NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
-T = TypeVar("T")
-
-
-class Threads:
-    """Calls on threads that nobody waits for any more (AS3)."""
-
-    def __init__(self) -> None:
-        self.left: set[asyncio.Future[Any]] = set()
-
-    async def call(self, late: Callable[[T], object], call: Callable[..., T], *args: Any, **named: Any) -> T:
-        """Make a call that may wait for the log; `late` is told what it gave if nobody waits for that any more."""
-        calling = asyncio.ensure_future(asyncio.to_thread(call, *args, **named))
-
-        def over(done: asyncio.Future[T]) -> None:
-            self.left.discard(done)
-            if not done.cancelled() and done.exception() is None:
-                late(done.result())
-
-        try:
-            return await asyncio.shield(calling)
-        except asyncio.CancelledError:
-            self.left.add(calling)
-            calling.add_done_callback(over)
-            raise
-
-
-def _nothing(_result: object) -> None:
-    """What a browse has seen is still there."""
 
 
 class AsyncHandle:
     """An open queue for asyncio."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, threads: Threads) -> None:
         self._handle = handle
         self.name = handle.name
-        self._threads, self.late = Threads(), Late()  # AS3
+        self._threads, self.late = threads, Late()  # AS3
 
     async def put(
         self,
@@ -82,7 +57,8 @@ class AsyncHandle:
         if context is not None:
             more["context"] = context._handle if isinstance(context, AsyncHandle) else context  # noqa: SLF001 - its own class
         if has(options, _NO_SYNCPOINT):
-            return await asyncio.to_thread(self._handle.put, body, descriptor, options, **more)
+            return await self._threads.call(nothing, self._handle.put, body, descriptor, options, **more)
+        await self._threads.over()
         return self._handle.put(body, descriptor, options, **more)
 
     async def put_all(
@@ -93,13 +69,13 @@ class AsyncHandle:
     ) -> list[Message]:
         """MQPUT for each of the bodies (AS1)."""
         if has(options, _NO_SYNCPOINT):
-            return await asyncio.to_thread(self._handle.put_all, bodies, descriptor, options)
+            return await self._threads.call(nothing, self._handle.put_all, bodies, descriptor, options)
+        await self._threads.over()
         return self._handle.put_all(bodies, descriptor, options)
 
     async def get(self, options: int = GetOptions.NONE, *, wait_ms: int | None = None, **selecting: Any) -> Message:
         """MQGET (AS1, AS2, AS3)."""
-        if self._threads.left:
-            await asyncio.wait(self._threads.left)
+        await self._threads.over()
         asked = self._asked(options, **selecting)
         kept = None if asked is None else self.late.take(asked)
         if kept is not None:
@@ -118,19 +94,20 @@ class AsyncHandle:
 
     def _keeper(self, options: int) -> Callable[[Message], None]:
         """What becomes of a message that nobody waits for any more (AS3)."""
-        return partial(self.late.keep, options) if takes(options) else _nothing
+        return partial(self.late.keep, options) if takes(options) else nothing
 
     async def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
         return await self.get(options, **selecting)
 
     async def inquire(self, *keywords: str) -> dict[str, Any]:
+        await self._threads.over()
         return self._handle.inquire(*keywords)
 
     async def set(self, **values: Any) -> None:
-        await asyncio.to_thread(self._handle.set, **values)
+        await self._threads.call(nothing, self._handle.set, **values)
 
     async def close(self, options: int = CloseOptions.NONE) -> None:
-        await asyncio.to_thread(self._handle.close, options)
+        await self._threads.call(nothing, self._handle.close, options)
 
     async def _wait(self, options: int, wait_ms: int, asked: Asked | None, selecting: dict[str, Any]) -> Message:
         loop = asyncio.get_running_loop()
@@ -216,7 +193,7 @@ class AsyncConnection:
         opened = await self._threads.call(
             lambda unseen: loop.run_in_executor(None, unseen.close), self._connection.open, target, options, **more
         )
-        handle = AsyncHandle(opened)
+        handle = AsyncHandle(opened, self._threads)
         self._handles.add(handle)
         return handle
 
@@ -228,7 +205,7 @@ class AsyncConnection:
         options: int = PutOptions.NONE,
         **more: Any,
     ) -> Message:
-        return await asyncio.to_thread(self._connection.put1, target, body, descriptor, options, **more)
+        return await self._threads.call(nothing, self._connection.put1, target, body, descriptor, options, **more)
 
     async def commit(self) -> None:
         try:
@@ -243,23 +220,23 @@ class AsyncConnection:
         await self._threads.call(self._backed_out, self._connection.backout)
         self._backed_out()
 
-    def _committed(self, _nothing: None = None) -> None:
+    def _committed(self, _: None = None) -> None:
         for handle in self._handles:
             handle.late.committed()
 
-    def _backed_out(self, _nothing: None = None) -> None:
+    def _backed_out(self, _: None = None) -> None:
         for handle in self._handles:
             handle.late.backed_out()
 
     async def define(self, definition: Any, *, replace: bool = False) -> None:
-        await asyncio.to_thread(self._connection.define, definition, replace=replace)
+        await self._threads.call(nothing, self._connection.define, definition, replace=replace)
 
     @property
     def warning(self) -> MQError | None:
         return self._connection.warning
 
     async def disconnect(self) -> None:
-        await asyncio.to_thread(self._connection.disconnect)
+        await self._threads.call(nothing, self._connection.disconnect)
 
     async def __aenter__(self) -> Self:
         return self
@@ -268,4 +245,4 @@ class AsyncConnection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         end = self._connection.disconnect if kind is None else self._connection.abandon
-        await asyncio.to_thread(end)
+        await self._threads.call(nothing, end)

@@ -94,7 +94,7 @@ class Handle(WaitingHandle):
     ) -> list[Message]:
         """MQPUT for each of the bodies, under one descriptor, in one call: what was put comes back (HA6)."""
         put: list[Message] = []
-        every = list(bodies)
+        every = forms.several(bodies)
         try:
             if self._output is None:
                 refusal = self._not_open(Reason.NOT_OPEN_FOR_OUTPUT)

@@ -6,13 +6,13 @@ Rules
   LA2 Two method calls are dear beside the cheapest puts and gets. So accounted handles take the latch itself and do the
       rest in their own words; what they need of it is public.
   LA3 A wait is one for a latch that was seen to be held. Whatever a signal raises while the latch is taken, it is given
-      back (R7). Not so, as yet, what it raises at the very moment at which `__exit__` begins: Python looks before the
-      function's first statement.
+      back (R7). What it raises at the very moment at which `__exit__` begins comes before the function's first
+      statement: so a call that has failed looks whether its thread still has the latch (`left`).
 
 Called by accounted connections and handles in place of the latch itself.
 """
 
-from _thread import LockType
+from _thread import LockType, get_ident
 from collections.abc import Callable
 from types import TracebackType
 
@@ -20,40 +20,51 @@ from quaestor.qmgr.connection.accounting import TaskTally
 from quaestor.qmgr.resource_manager import Found, Served, without
 
 _WAITING = (True,)
+_NOBODY = 0
 
 
 class TimedLatch:
     """The engine latch in the hands of one task (LA1)."""
 
-    __slots__ = ("busy", "itself", "logged", "served", "task")
+    __slots__ = ("busy", "holder", "itself", "logged", "served", "task")
 
     def __init__(self, latch: LockType, served: Served, task: TaskTally) -> None:
         self.itself, self.busy = latch, latch.locked
         self.served, self.task, self.logged = served, task, task.logged
+        self.holder = _NOBODY  # the thread that has it by `with` (LA3)
 
     def __enter__(self) -> None:
-        held = list[bool]()
+        held: list[bool] = []
         try:
             began_ns = self.task.now_ns() if self.busy() else 0
             held.extend(map(self.itself.acquire, _WAITING))
-            self.served.task = self
+            self.served.task, self.holder = self, get_ident()
             if began_ns:
                 self.waited(began_ns)
         except BaseException:
             if held:
-                self.served.task = None
-                self.itself.release()
+                self._release()
             raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.served.task = None
+        self.holder, self.served.task = _NOBODY, None
+        self.itself.release()
+
+    def left(self) -> None:
+        """A call has failed: give back what its `with` has not (LA3)."""
+        if self.holder == get_ident():
+            self._release()
+
+    def _release(self) -> None:
+        self.holder, self.served.task = _NOBODY, None
         self.itself.release()
 
     def without(self, call: Callable[[], Found]) -> Found:
         """Make a call without it (R7)."""
         began_ns, self.served.task = 0, None
+        holder, self.holder = self.holder, _NOBODY
 
         def timed() -> Found:
             nonlocal began_ns
@@ -65,7 +76,7 @@ class TimedLatch:
         try:
             return without(self.itself, timed)
         finally:
-            self.served.task = self
+            self.served.task, self.holder = self, holder
             if began_ns:
                 self.waited(began_ns)
 

@@ -322,14 +322,17 @@ class Connection:
 
     def _end(self, end: Callable[[Unit], None]) -> None:
         try:
-            with self.latch, Guarded(self):
-                try:
-                    self._end_unit(end)
-                finally:
-                    self._close_handles()
-                    self.connected = False
+            self._end_work(end)
         finally:
             self._ended(self._thread)
+
+    def _end_work(self, end: Callable[[Unit], None]) -> None:
+        with self.latch, Guarded(self):
+            try:
+                self._end_unit(end)
+            finally:
+                self._close_handles()
+                self.connected = False
 
     def _close_handles(self) -> None:
         handles, self._handles = self._handles, set()

@@ -66,7 +66,7 @@ class AsyncHandle(HandleRequests):
         options: int = PutOptions.NONE,
     ) -> list[Message]:
         """MQPUT for each of the bodies, under one descriptor, in one call (NA4)."""
-        every = list(bodies)
+        every = forms.several(bodies)
         put: list[Message] = []
         try:
             connection = self._usable()

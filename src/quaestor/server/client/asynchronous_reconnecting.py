@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from quaestor.mqi import forms
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, PutOptions, has
@@ -60,7 +61,7 @@ class AsyncReconnectingHandle(AsyncHandle):
         descriptor: MQMD | None = None,
         options: int = PutOptions.NONE,
     ) -> list[Message]:
-        call, every = super().put_all, list(bodies)
+        call, every = super().put_all, forms.several(bodies)
         put: list[Message] = await self._lasting.lasting(
             lambda: call(every, descriptor, options), in_unit=not has(options, OUT), answered=not has(options, ASYNC)
         )

@@ -64,7 +64,7 @@ class Handle(HandleRequests):
         options: int = PutOptions.NONE,
     ) -> list[Message]:
         """MQPUT for each of the bodies, under one descriptor, in one call: what was put comes back (NA4)."""
-        every = list(bodies)
+        every = forms.several(bodies)
         put: list[Message] = []
         try:
             self._usable().warning = None  # where there is nothing to put, too
