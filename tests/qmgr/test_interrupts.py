@@ -1,7 +1,9 @@
 """Whatever a signal raises at whatever moment, nobody keeps the engine latch, nor gives back another's (R7, LA3)."""
 
+import signal
 import sys
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -186,3 +188,64 @@ def test_an_interrupt_anywhere_leaves_the_latch_free(named, accounted):
         if not interrupted:
             break
     assert 5 < moment < 1999
+
+
+class TooLongError(Exception):
+    """What a program raises that gives a call so many seconds."""
+
+
+class Clock:
+    """Ways to handle a signal."""
+
+    def ring(self, number, frame):
+        raise TooLongError
+
+    def __call__(self, number, frame):
+        self.ring(number, frame)
+
+
+def ring(number, frame, more=()):
+    raise TooLongError
+
+
+HANDLERS = {"function": ring, "method": Clock().ring, "object": Clock(), "part": partial(ring, more=(1,))}
+
+
+@pytest.fixture(params=HANDLERS.values(), ids=HANDLERS)
+def handler(request):
+    before = signal.signal(signal.SIGUSR1, request.param)
+    yield
+    signal.signal(signal.SIGUSR1, before)
+
+
+def ringing(*_, **__):
+    signal.raise_signal(signal.SIGUSR1)
+
+
+@pytest.mark.plain
+@pytest.mark.usefixtures("handler")
+@pytest.mark.parametrize("named", ["put", "put and commit", "get", "put1", "inquire and set", "prepare"])
+def test_what_a_handler_raises_in_the_middle_of_a_change_is_an_interrupt(qm, monkeypatch, named):
+    """FA1: it comes to the application as it is, and nobody works on with what it left."""
+    app = qm.connect()
+    orders, log = app.open("ORDERS", EVERYTHING), qm.manager.engine.recovery.log
+    orders.put("first", KEPT, NOW)
+    for way in ("append", "append_run", "force", "send"):
+        monkeypatch.setattr(log, way, ringing)
+    if named == "inquire and set":
+        monkeypatch.setattr(app.messages, "inquire", ringing)
+    with pytest.raises(TooLongError):
+        CALLS[named](orders, app)
+    assert qm.manager.failure
+    assert not qm.manager.engine.recovery.latch.locked()
+
+
+@pytest.mark.usefixtures("handler")
+def test_a_wrong_argument_is_no_interrupt(qm):
+    app = qm.connect()
+    with app.open("ORDERS", EVERYTHING) as orders:
+        for wrong in (3, None, object()):
+            with suppress(MQError, TypeError):
+                orders.put(wrong)
+        orders.put("right", None, NOW)
+    assert not qm.manager.failure

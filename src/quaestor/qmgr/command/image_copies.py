@@ -20,7 +20,7 @@ from quaestor.qmgr.command.family import runs
 from quaestor.qmgr.command.reply import Part, Said
 from quaestor.qmgr.command.storage import number_of
 from quaestor.qmgr.connection import ConnectionManager
-from quaestor.qmgr.connection.failing import FATAL
+from quaestor.qmgr.connection.failing import FAILURES, is_fatal
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.qmgr.recovery.media import ImageCopy, NotCopiedError, copy_name
 from quaestor.storage.disk import Disk
@@ -82,8 +82,9 @@ class ImageCopyCommands:
                 return work()
             except NotCopiedError:
                 raise
-            except FATAL as error:
-                self._connections.failed(error)
-                if isinstance(error, KeyboardInterrupt):
-                    raise
-                raise MQError(Reason.CONNECTION_BROKEN, why=said(error)) from error
+            except BaseException as error:
+                if is_fatal(error):
+                    self._connections.failed(error)
+                if isinstance(error, FAILURES):
+                    raise MQError(Reason.CONNECTION_BROKEN, why=said(error)) from error
+                raise

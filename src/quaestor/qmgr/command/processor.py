@@ -33,7 +33,7 @@ from quaestor.qmgr.command.refusals import refusal
 from quaestor.qmgr.command.reply import Details, Part, Reply, Said
 from quaestor.qmgr.command.scope import Scope
 from quaestor.qmgr.connection import ConnectionManager
-from quaestor.qmgr.connection.failing import FATAL, INTERRUPTS
+from quaestor.qmgr.connection.failing import FAILURES, is_fatal
 from quaestor.qmgr.message.needs import Recovery
 from quaestor.qmgr.resource_manager import Task
 from quaestor.qmgr.security import Access, ProfileError, Security
@@ -221,11 +221,12 @@ class CommandProcessor:
         with self._recovery.latch:
             try:
                 return tuple(runner.run(command, user))
-            except FATAL as error:
-                self._connections.failed(error)
-                if isinstance(error, INTERRUPTS):
-                    raise
-                raise MQError(Reason.CONNECTION_BROKEN, why=str(error)) from error
+            except BaseException as error:
+                if is_fatal(error):
+                    self._connections.failed(error)
+                if isinstance(error, FAILURES):
+                    raise MQError(Reason.CONNECTION_BROKEN, why=str(error)) from error
+                raise
 
     def _explained(self, command: Command, user: str, error: Exception) -> Iterator[Part]:
         """What went wrong, as messages."""

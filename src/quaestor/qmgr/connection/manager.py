@@ -30,7 +30,7 @@ from weakref import ref
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.connection.accounting import Accounts, NoAccounts
-from quaestor.qmgr.connection.failing import FATAL, INTERRUPTS
+from quaestor.qmgr.connection.failing import FAILURES, is_fatal
 from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
@@ -192,11 +192,12 @@ class ConnectionManager:
         with self._recovery.latch:
             try:
                 self.reap()
-            except FATAL as error:
-                self.failed(error)
-                if isinstance(error, INTERRUPTS):
-                    raise
-                raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=said(error)) from error
+            except BaseException as error:
+                if is_fatal(error):
+                    self.failed(error)
+                if isinstance(error, FAILURES):
+                    raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=said(error)) from error
+                raise
 
     def _count(self) -> None:
         """Look who is connected (CM8); one at a time, or an older look would be the last."""

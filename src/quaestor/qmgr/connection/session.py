@@ -31,7 +31,7 @@ from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.connection.accounting import TaskTally
-from quaestor.qmgr.connection.failing import FATAL, INTERRUPTS, Guarded, InterruptedWait
+from quaestor.qmgr.connection.failing import FAILURES, Guarded, InterruptedWait, is_fatal
 from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.two_phase import Prepared
@@ -105,9 +105,9 @@ class Connection:
         with self.latch, Guarded(self):
             try:
                 message = self.messages.put1(self._thread, Target.of(target, qmgr, ""), body, descriptor, options)
-            except FATAL:
-                raise
             except BaseException as error:
+                if is_fatal(error):
+                    raise
                 self.end_call(commit=False)
                 if isinstance(error, MQError):
                     forms.check_put1(target, body, descriptor, options)
@@ -149,8 +149,10 @@ class Connection:
             except MQError as error:
                 self._refused(error, ending)
                 raise
-            except FATAL as error:
-                raise self.fatal(error) from error
+            except BaseException as error:
+                if is_fatal(error):
+                    raise self.fatal(error) from error
+                raise
 
     def outcome(self, unit: int) -> bool:
         """Whether the unit of this number has committed (SE6)."""
@@ -210,7 +212,7 @@ class Connection:
     def fatal(self, error: BaseException) -> BaseException:
         """The queue manager cannot go on: tell everybody, and say how this call ends. The latch is held."""
         self._failed(error)
-        return error if isinstance(error, INTERRUPTS) else MQError(Reason.CONNECTION_BROKEN, why=said(error))
+        return MQError(Reason.CONNECTION_BROKEN, why=said(error)) if isinstance(error, FAILURES) else error
 
     def end_call(self, *, commit: bool) -> None:
         """End the unit of the call, if there is one. The latch is held."""
@@ -226,12 +228,14 @@ class Connection:
 
         Gives what the call raises in the error's place; nothing where that is the error itself, which would be kept.
         """
-        if isinstance(error, FATAL):
+        if is_fatal(error):
             answer = self.fatal(error)
             return None if answer is error else answer
         try:
             self.end_call(commit=commit)
-        except FATAL as failure:
+        except BaseException as failure:
+            if not is_fatal(failure):
+                raise
             return self.fatal(failure)
         return error.by if isinstance(error, InterruptedWait) else None
 

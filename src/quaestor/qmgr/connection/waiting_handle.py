@@ -23,7 +23,7 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import NEEDS_BROWSE, WAIT_UNLIMITED, GetOptions, GetPlan, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.accounting import QueueTally
-from quaestor.qmgr.connection.failing import FATAL, InterruptedWait
+from quaestor.qmgr.connection.failing import InterruptedWait, is_fatal
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath
 from quaestor.qmgr.message.opening import OpenQueue
@@ -227,8 +227,10 @@ class WaitingHandle:
             try:
                 self._put_back(waiting)
                 self._connection.end_call(commit=True)
-            except FATAL as error:
-                raise self._connection.fatal(error) from error
+            except BaseException as error:
+                if is_fatal(error):
+                    raise self._connection.fatal(error) from error
+                raise
 
 
 def wait_options(options: int, wait_ms: int) -> int:
