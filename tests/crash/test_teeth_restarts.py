@@ -4,6 +4,7 @@ import importlib
 
 import pytest
 
+from crash.half_redone import mended_and_torn_again, torn_when_it_was_freed_in_a_restart
 from crash.restarts import (
     cut_copying,
     cut_copying_again,
@@ -41,6 +42,30 @@ def with_images_as_if_all_was_redone(patch):
     patch.setattr(
         restart_module._Redo, "_image", lambda self, record, *change: image(self, record._replace(previous=0), *change)
     )
+
+
+def with_pages_torn_that_have_no_image(patch):
+    """X4: an image that is none says nothing of its page, which may be free and need not be whole."""
+    image = restart_module._Redo._image
+
+    def careful(self, record, page, body):
+        if 0 < record.previous < self._page_sets.get(record.page_set, 0):
+            self._torn.setdefault((record.page_set, page), [])
+        image(self, record, page, body)
+
+    patch.setattr(restart_module._Redo, "_image", careful)
+
+
+def with_images_that_are_needed_from_where_they_are(patch):
+    """X4: a page that was made of an image of a restart needs the log from where that had come to."""
+    image, start = restart_module._Redo._image, restart_module._Redo._start
+
+    def hasty(self, record, *change):
+        self._start = lambda frame, rba, oldest, *how: start(self, frame, rba, max(oldest, record.rba), *how)
+        image(self, record, *change)
+        del self._start
+
+    patch.setattr(restart_module._Redo, "_image", hasty)
 
 
 def with_a_copy_that_ends_early(patch):
@@ -95,6 +120,8 @@ PROOFS = [
     (without_the_changes_that_waited, half_redone_pages),
     (with_images_as_if_all_was_redone, torn_after_half_redone_pages),
     (with_images_as_if_all_was_redone, torn_when_it_was_begun_again_in_a_restart),
+    (with_pages_torn_that_have_no_image, torn_when_it_was_freed_in_a_restart),
+    (with_images_that_are_needed_from_where_they_are, mended_and_torn_again),
     (with_a_copy_that_ends_early, media_recovery),
     (with_a_header_as_the_log_has_it, media_recovery_of_a_page_set_that_grew),
     (with_page_0_before_the_others, cut_copying),

@@ -1,0 +1,83 @@
+"""Proofs about images that a restart logs of pages half redone, and what is made of them when all is redone (X4)."""
+
+from dataclasses import replace
+
+from crash import restarts
+from crash.scenarios import World, found_after, message
+from quaestor.qmgr.recovery.checkpoint import read_checkpoint
+from quaestor.storage.log_record import Kind
+from quaestor.storage.page import PAGE
+from quaestor.testing import FaultyDisk, SmallEngine
+
+FEW, MANY = replace(restarts.FEW, packing=True), replace(restarts.MANY, packing=True)
+MESSAGES, GOT = 80, 60
+
+
+def page_sets_at_checkpoint(engine):
+    """From where each page set is redone by the next start."""
+    return read_checkpoint(engine.log.read, engine.log.files.inventory.checkpoints[-1]).page_sets
+
+
+def images_at_next_start(engine):
+    """What the next start reads of images, in order."""
+    return [record for record in engine.log.scan(page_sets_at_checkpoint(engine)[1]) if record.kind == Kind.IMAGE]
+
+
+def torn(disk, page):
+    survivor = disk.after_power_cut(0)
+    survivor.files["pageset-01"].write(page * PAGE + 1000, b"torn")
+    return survivor
+
+
+def _written_pages():
+    """A world whose messages, two to a page, are on the page set; a start needs nothing from before."""
+    world = World(FaultyDisk(), MANY)
+    world.unit(puts=[message(n, 1500) for n in range(MESSAGES)])
+    world.engine.buffers.write_all()
+    for _ in range(2):
+        world.engine.recovery.checkpoint()
+    return world
+
+
+def torn_when_it_was_freed_in_a_restart():
+    """Restart logs pages half redone, and then comes to where they were freed. Messages that are not persistent use
+    them; they are torn when power goes. The next start, which reads the images but not that, does not want them.
+    """
+    world = _written_pages()
+    for _ in range(GOT):
+        world.unit(gets=1)
+    world.engine.data.scavenge()
+    world.engine.log.force(world.engine.log.end - 1)
+    again = SmallEngine(world.disk.after_power_cut(0), FEW)
+    assert world.state == again.bodies()
+    images, start = images_at_next_start(again), page_sets_at_checkpoint(again)[1]
+    again.queue.page_set.low_free = 0
+    for n in range(2 * GOT):
+        again.put(None, message(n, 3000), persistent=False)
+    used = {arrival.page for arrival in again.data.browse(again.queue) if not arrival.persistent}
+    freed = sorted({record.page for record in images if record.previous < start} & used)
+    assert freed
+    for page in freed:
+        assert world.state == found_after(torn(again.disk, page), FEW)
+
+
+def mended_and_torn_again():
+    """A page is made of an image of a restart. Before it is written the engine ends; it is made of it again."""
+    world = _written_pages()
+    unit = world.unit(gets=GOT, outcome="leave")
+    world.engine.recovery.prepare(unit, b"in doubt")
+    again = SmallEngine(world.disk.after_power_cut(0), FEW)
+    images, start = images_at_next_start(again), page_sets_at_checkpoint(again)[1]
+    again.buffers.write_all()
+    again.recovery.harden()
+    mended = 0
+    for record in images:
+        if record.previous >= start and record.page > 1:
+            disk = torn(again.disk, record.page)
+            for _ in range(3):
+                disk = SmallEngine(disk, MANY).disk.after_power_cut(0)
+            engine = SmallEngine(disk, MANY)
+            engine.recovery.resolve(b"in doubt", commit=False)
+            assert world.state == engine.bodies()
+            mended += 1
+    assert mended
