@@ -4,7 +4,11 @@ import importlib
 
 import pytest
 
-from crash.half_redone import mended_and_torn_again, torn_when_it_was_freed_in_a_restart
+from crash.images import (
+    mended_and_torn_again,
+    torn_when_it_was_begun_in_a_run,
+    torn_when_it_was_freed_in_a_restart,
+)
 from crash.restarts import (
     cut_copying,
     cut_copying_again,
@@ -17,6 +21,7 @@ from crash.restarts import (
 )
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import BufferManager, TornPageError
+from quaestor.qmgr.log import LogManager
 from quaestor.storage.bootstrap import Bootstrap
 from quaestor.testing import FaultyFile
 
@@ -37,11 +42,16 @@ def without_the_changes_that_waited(patch):
 
 
 def with_images_as_if_all_was_redone(patch):
-    """X4: an image of a restart has what is not read only if that had come to where the log is read from."""
+    """X4: an image has what is not read only if what may be missing in it is not before where the log is read from."""
     image = restart_module._Redo._image
     patch.setattr(
         restart_module._Redo, "_image", lambda self, record, *change: image(self, record._replace(previous=0), *change)
     )
+
+
+def with_images_in_a_run_as_if_all_was_made(patch):
+    """B4: what is put together is in the log before it is on pages; an image that is logged meanwhile says so."""
+    patch.setattr(LogManager, "made_to", property(lambda self: 0, lambda self, rba: None), raising=False)
 
 
 def with_pages_torn_that_have_no_image(patch):
@@ -120,6 +130,7 @@ PROOFS = [
     (without_the_changes_that_waited, half_redone_pages),
     (with_images_as_if_all_was_redone, torn_after_half_redone_pages),
     (with_images_as_if_all_was_redone, torn_when_it_was_begun_again_in_a_restart),
+    (with_images_in_a_run_as_if_all_was_made, torn_when_it_was_begun_in_a_run),
     (with_pages_torn_that_have_no_image, torn_when_it_was_freed_in_a_restart),
     (with_images_that_are_needed_from_where_they_are, mended_and_torn_again),
     (with_a_copy_that_ends_early, media_recovery),

@@ -61,8 +61,8 @@ class LogManager(LogWriter):
         self._again_ns = 0  # before which nobody who is refused tries to archive (J15)
         self._cis_offloaded = self._archives_made = 0
         self.ready = False
-        self.redone = 0
-        """How far a restart has redone pages, 0 when all are: an image says so as its `previous` (X4)."""
+        self.made_to = 0
+        """Up to where all changes are made on their pages, 0 when all there are: an image says so (`previous`, B4)."""
 
         self.epoch = 0
         self._stop = self.noted_end = FIRST_RBA

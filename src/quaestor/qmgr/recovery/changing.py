@@ -120,11 +120,12 @@ class PageChanger(CheckpointTaker):
         changes = zip(pages, heads, [message[0] for message in contents], strict=False)
         rbas = log.append_run(INSERT, flags, unit.urid, unit.last, number, changes)
         if rbas:
-            unit.last = rbas[-1]
+            unit.last, log.made_to = rbas[-1], rbas[0]
             pool = self.buffers.pool_of[number]
             if flags:
                 self._take_pages(pool, page_set, pages, rbas)
             pool.started_run(page_set, pages, insert, heads, rbas, contents)
+            log.made_to = 0
         return len(rbas)
 
     def delete(self, unit: UnitOfRecovery, page_set: PageSet, page: int, mark: bytes) -> None:

@@ -7,11 +7,11 @@ Rules
       and begun again at any point.
   X3  Undoing logs compensation records, as a backout does: a restart that is cut leaves a unit in backout.
   X4  A page that is torn waits for a change that starts it, an image (B4) or for being freed; changes meanwhile wait
-      with it, and those that an image lacks are made then. An image of a restart may be of a page half redone: it has
-      all that is not read now only if that restart had come to where the log is read from. Otherwise it is none and
-      says nothing, for the page may have been changed, freed, or begun again, between the two. What is made of one
-      needs the log from where that restart had come to until it is written. A page that waits for nothing is lost and
-      named: media recovery must bring it back.
+      with it, and those that an image lacks are made then. An image says up to where no change is missing in it. It has
+      all that is not read now only if that is not before where the log is read from. Otherwise it is none and says
+      nothing, for the page may have been changed, freed, or begun again, between the two. What is made of an image
+      needs the log from that RBA on until it is written. A page that waits for nothing is lost and named: media
+      recovery must bring it back.
   X5  A page newer than the end of the log means that the log is not the one that belongs to it: nothing starts.
   X6  Units in doubt stay: their changes are redone, and what they put and got is known again (`work_of`).
   X7  A page set that is a restored image copy says so on page 0, with the RBA from which the log must be redone. It
@@ -174,10 +174,10 @@ def _forward(recovery: RecoveryManager, found: Restart, redo: "_Redo") -> None:
     reached = found.start_rba
     for record in recovery.log.scan(found.start_rba, found.end_rba):
         found.records_read += 1
-        recovery.log.redone = record.rba
+        recovery.log.made_to = record.rba
         redo.record(record)
         reached = record.end
-    recovery.log.redone = 0
+    recovery.log.made_to = 0
     if reached != found.end_rba:
         text = "the log is damaged; use its other copy or its archive"
         raise Abend("L2", text, good_to=f"{reached:012X}", needed=f"{found.end_rba:012X}")
@@ -250,13 +250,13 @@ class _Redo:
         changes that waited are made: written before, it would be an image without them.
         """
         number, rba = record.page_set, int.from_bytes(body[RBA_AT : RBA_AT + 8], "big")
-        redone = record.previous or record.rba
-        if redone < self._page_sets.get(number, 0):
+        made_to = record.previous or record.rba
+        if made_to < self._page_sets.get(number, 0):
             return
         waiting: list[Waiting] = self._torn.get((number, page), [])
         frame = None if (number, page) in self._torn else self._frame(number, page)
         frame = frame or self._new(number, page)
-        self._start(frame, rba, min([redone, *(change[0] for change in waiting)]), REDO[Kind.IMAGE], body)
+        self._start(frame, rba, min([made_to, *(change[0] for change in waiting)]), REDO[Kind.IMAGE], body)
         for change in waiting:
             self._make_on(frame, *change)
         self._buffers.pool_of[number].release(frame)

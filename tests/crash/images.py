@@ -1,9 +1,11 @@
-"""Proofs about images that a restart logs of pages half redone, and what is made of them when all is redone (X4)."""
+"""Proofs about images of pages that lack changes which the log has: of a restart, or of messages put together (X4)."""
 
 from dataclasses import replace
 
 from crash import restarts
 from crash.scenarios import World, found_after, message
+from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.recovery.checkpoint import read_checkpoint
 from quaestor.storage.log_record import Kind
 from quaestor.storage.page import PAGE
@@ -37,6 +39,15 @@ def _written_pages():
     for _ in range(2):
         world.engine.recovery.checkpoint()
     return world
+
+
+def _mended_or_told(disk, pages, state):
+    for page in pages:
+        try:
+            assert state == found_after(torn(disk, page), MANY)
+        except (Abend, TornPageError) as told:
+            if "image copy" not in str(told):
+                raise
 
 
 def torn_when_it_was_freed_in_a_restart():
@@ -81,3 +92,40 @@ def mended_and_torn_again():
             assert world.state == engine.bodies()
             mended += 1
     assert mended
+
+
+def torn_when_it_was_begun_in_a_run():
+    """Pages that were emptied are begun again by a run of messages, which is in the log before it is on pages.
+
+    The first of the run want buffers, so the pages of the last are logged as they were, behind what they are to have.
+    Some are written with it, and a checkpoint needs only what the others lack. They are torn then; or somebody gets and
+    backs out what is there, and they are torn when they are written again.
+    """
+    world = World(FaultyDisk(), replace(restarts.FEW, buffer_pools={0: 12, 1: 24}))
+    world.unit(puts=[message(n, 3000) for n in range(MESSAGES)])
+    early, late = world.unit(gets=40, outcome="leave"), world.unit(gets=20, outcome="leave")
+    engine, data, pool = world.engine, world.engine.data, world.engine.buffers.pool_of[1]
+    for unit in (late, early):
+        engine.commit(unit)
+    unit = engine.begin()
+    engine.put(unit, message(0))
+    engine.put_all(unit, [message(n, 300) for n in range(60)])
+    engine.commit(unit)
+    written = pool.changed()[:5]
+    pool.write(written)
+    engine.recovery.checkpoint()
+    state, start = engine.bodies(), page_sets_at_checkpoint(engine)[1]
+    logged = {frame.page for frame in written if frame.rba < start} & {
+        each.page for each in images_at_next_start(engine)
+    }
+    assert logged
+    _mended_or_told(engine.disk, logged, state)
+    unit = engine.begin()
+    for arrival in [arrival for arrival in data.browse(engine.queue) if arrival.page in logged]:
+        data.take(unit, arrival)
+    engine.back_out(unit)
+    engine.buffers.write_all()
+    engine.log.force(engine.log.end - 1)
+    for page in logged:
+        found = SmallEngine(torn(engine.disk, page), MANY)
+        assert sorted(state) == sorted(found.bodies())
