@@ -20,7 +20,8 @@ Rules
       current one is short (J14). Where the ring is long enough (four logs), each checkpoint at a switch sees to it that
       the next switch finds one that waits for nothing.
   CP7 A unit older than two checkpoints is shunted (V6), one unit in one piece. Where the log has no room for all of it
-      (V12) its records are needed where they are, as before.
+      (V12) its records are needed where they are, as before. One that has nothing to undo any more, for its puts were
+      taken back or its page set is deleted (V15), needs nothing of them.
   CP8 A log switch soon after a checkpoint (half a log, half of LOGLOAD) is one too, by which no page grows older: two
       of them in a row would have pages written that are changed again or emptied a moment later.
 
@@ -264,7 +265,9 @@ class CheckpointTaker:
             first = first or previous
         if unit.state is State.IN_DOUBT:
             previous = self.log.append(Kind.PREPARED, 0, unit.urid, previous, 0, 0, unit.xid)
-        unit.first, unit.last, unit.born = first or unit.first, previous or unit.last, self.checkpoints
+        elif not chain and self.has_room(self.log.files.size // ENDS_SHARE):
+            previous = self.log.append(Kind.FILLER, 0, unit.urid, 0, 0, 0, b"")  # so that nothing before is needed
+        unit.first, unit.last, unit.born = first or previous or unit.first, previous or unit.last, self.checkpoints
 
     def is_gone(self, record: LogRecord) -> bool:
         """Whether a record tells of a page set that was deleted since: there is nothing to undo (V15)."""
