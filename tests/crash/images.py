@@ -7,8 +7,9 @@ from crash.scenarios import World, found_after, message
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.recovery.checkpoint import read_checkpoint
-from quaestor.storage.log_record import Kind
-from quaestor.storage.page import PAGE
+from quaestor.storage.changes import REDO, map_page_of
+from quaestor.storage.log_record import ALLOCATES, Kind
+from quaestor.storage.page import PAGE, header_of
 from quaestor.testing import FaultyDisk, SmallEngine
 
 FEW, MANY = replace(restarts.FEW, packing=True), replace(restarts.MANY, packing=True)
@@ -23,6 +24,24 @@ def page_sets_at_checkpoint(engine):
 def images_at_next_start(engine):
     """What the next start reads of images, in order."""
     return [record for record in engine.log.scan(page_sets_at_checkpoint(engine)[1]) if record.kind == Kind.IMAGE]
+
+
+def check_images(log):
+    """Of all images in the active logs none lacks a change of its page that it should have (B4)."""
+    changes, since = {}, log.files.inventory.since
+    known = [rba for rba in log.files.inventory.checkpoints if rba >= log.files.oldest_active()]
+    for record in log.scan(min(known)):
+        kind = record.body[8] if record.kind == Kind.COMPENSATION else record.kind
+        if kind not in REDO or record.rba < since.get(str(record.page_set), 0):
+            continue
+        if kind == Kind.IMAGE:
+            rba, all_before = header_of(record.body).rba, record.previous or record.rba
+            missing = [each for each in changes.get((record.page_set, record.page), ()) if rba < each < all_before]
+            assert not missing, f"the image of page {record.page} at {record.rba:X} lacks the change at {missing[0]:X}"
+        else:
+            changes.setdefault((record.page_set, record.page), []).append(record.rba)
+        if record.flags & ALLOCATES:
+            changes.setdefault((record.page_set, map_page_of(record.page)), []).append(record.rba)
 
 
 def torn(disk, page):

@@ -19,7 +19,14 @@ from crash.test_teeth import (
     without_write_ahead,
 )
 from crash.test_teeth_alone import without_lock_at_get
-from crash.test_teeth_restarts import with_a_header_as_the_log_has_it, with_images_as_if_all_was_redone
+from crash.test_teeth_restarts import (
+    with_a_header_as_the_log_has_it,
+    with_a_new_copy_that_is_volatile,
+    with_images_as_if_all_was_redone,
+    with_images_in_a_run_as_if_all_was_made,
+    with_one_name_for_both_copies,
+    with_pages_torn_that_have_no_image,
+)
 from quaestor.qmgr.data.inserting import MessagePages
 from quaestor.qmgr.log.reading import LogReader
 from quaestor.qmgr.recovery import RecoveryManager
@@ -101,6 +108,8 @@ def with_the_last_page_given_back(patch):
 
 TEETH = [
     (with_images_as_if_all_was_redone, 45),
+    (with_images_in_a_run_as_if_all_was_made, 0),
+    (with_pages_torn_that_have_no_image, 1),
     (with_a_header_as_the_log_has_it, 21),
     (with_a_checkpoint_too_new, 0),
     (without_write_ahead, 1),
@@ -127,6 +136,9 @@ OF_TWO_COPIES = [
 ]
 """The same, of histories with two copies of the log."""
 
+OF_IMAGE_COPIES = [(with_one_name_for_both_copies, 4), (with_a_new_copy_that_is_volatile, 0)]
+"""The same, of histories with archives, and so with image copies."""
+
 AT_MOST = 60
 """Histories from that seed on: after a change of the engine it may be one of the next that notices."""
 
@@ -143,7 +155,9 @@ def test_a_history_holds(seed):
 
 @pytest.mark.parametrize(
     ("remove", "first", "given"),
-    [(*tooth, {}) for tooth in TEETH] + [(*tooth, {"dual_logs": True}) for tooth in OF_TWO_COPIES],
+    [(*tooth, {}) for tooth in TEETH]
+    + [(*tooth, {"dual_logs": True}) for tooth in OF_TWO_COPIES]
+    + [(*tooth, {"archive": True}) for tooth in OF_IMAGE_COPIES],
 )
 def test_without_its_rule_some_do_not(remove, first, given, monkeypatch):
     remove(monkeypatch)
@@ -155,6 +169,12 @@ def test_without_its_rule_some_do_not(remove, first, given, monkeypatch):
 def test_a_history_of_two_copies_holds(seed):
     """RH10."""
     History(seed, dual_logs=True).play()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_history_of_image_copies_holds(seed):
+    """RH6."""
+    History(seed, archive=True).play()
 
 
 @pytest.mark.parametrize("seed", [3, 4])
