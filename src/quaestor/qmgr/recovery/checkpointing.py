@@ -31,11 +31,10 @@ Called by the recovery manager, which is one of these, the scheduler, commands. 
 from _thread import LockType, allocate_lock
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Final
 
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.buffer import BufferManager, OldPages, Outside, nothing
-from quaestor.qmgr.log import LogManager
+from quaestor.qmgr.log import ENDS_SHARE, LogManager
 from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint, parts_of
 from quaestor.qmgr.recovery.outcomes import Outcomes
 from quaestor.qmgr.recovery.stamping import Change, Stamping
@@ -47,9 +46,6 @@ from quaestor.storage.log_record import ALLOCATES, Kind, LogRecord
 SHUNT_AFTER = 2
 WHOLE_PAGES = 128
 """Pages at a time when everybody waits anyhow: a force of the log serves many."""
-
-ENDS_SHARE: Final = 8
-"""The last eighth of the log is for ending units: undoing stops before it, shunting leaves another one (V12)."""
 
 STEP_PAGES = 32
 """Pages in one hold of the latch: half a millisecond."""

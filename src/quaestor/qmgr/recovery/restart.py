@@ -171,13 +171,13 @@ def _follow(units: dict[int, UnitOfRecovery], record: LogRecord) -> None:
 
 def _forward(recovery: RecoveryManager, found: Restart, redo: "_Redo") -> None:
     """Redo, in one scan, every change that may not have reached its page set (X2)."""
-    reached = found.start_rba
+    reached, recovery.log.redoing = found.start_rba, True
     for record in recovery.log.scan(found.start_rba, found.end_rba):
         found.records_read += 1
         recovery.log.made_to = record.rba
         redo.record(record)
         reached = record.end
-    recovery.log.made_to = 0
+    recovery.log.made_to, recovery.log.redoing = 0, False
     if reached != found.end_rba:
         text = "the log is damaged; use its other copy or its archive"
         raise Abend("L2", text, good_to=f"{reached:012X}", needed=f"{found.end_rba:012X}")
