@@ -10,8 +10,8 @@ Rules
       with it, and those that an image lacks are made then. An image says up to where no change is missing in it. It has
       all that is not read now only if that is not before where the log is read from. Otherwise it is none and says
       nothing, for the page may have been changed, freed, or begun again, between the two. What is made of an image
-      needs the log from that RBA on until it is written. A page that waits for nothing is lost and named: media
-      recovery must bring it back.
+      needs the log from that RBA on until it is written. A page for which nothing of that comes is lost and named:
+      media recovery must bring it back.
   X5  A page newer than the end of the log means that the log is not the one that belongs to it: nothing starts.
   X6  Units in doubt stay: their changes are redone, and what they put and got is known again (`work_of`).
   X7  A page set that is a restored image copy says so on page 0, with the RBA from which the log must be redone. It
