@@ -181,8 +181,7 @@ class PageChanger(CheckpointTaker):
         self.units[rba] = unit
         return rba
 
-    @staticmethod
-    def _take_page(pool: BufferPool, page_set: PageSet, page: int, use: int, rba: int) -> None:
+    def _take_page(self, pool: BufferPool, page_set: PageSet, page: int, use: int, rba: int) -> None:
         """The space map's part of an ALLOCATES record."""
         number, at = map_page_of(page), PAGE_HEADER + page % SPAN
         here = page_set.frames.get(number)
@@ -192,10 +191,12 @@ class PageChanger(CheckpointTaker):
             here.raw[at] = use
             here.rba = rba
             return
-        frame = pool.get(page_set, number)
+        before, self.log.made_to = self.log.made_to, self.log.made_to or rba
+        frame = pool.get(page_set, number)  # now or at its release others are written, be it `page` as it was (B4)
         frame.data[at] = use  # type: ignore[index] # a space map page has contents
         pool.set_write(frame, rba)
         pool.release(frame)
+        self.log.made_to = before
 
     def _take_pages(self, pool: BufferPool, page_set: PageSet, pages: Sequence[int], rbas: Sequence[int]) -> None:
         """The same for message pages, as many as there are RBAs; mostly one map has all of them."""
