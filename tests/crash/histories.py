@@ -10,13 +10,14 @@ Rules
   RH4 An engine ends by a clean stop, by a kill, by a power cut at any operation, or by one to three I/O errors, now or
       later; those that it survives leave it in order. A start may be cut too, up to twice.
   RH5 For a while there may be no active log to be made ready: who needs log is refused, at worst the engine ends.
-  RH6 Where there are archives, the image copy of a page set may be put in its place before a start; a start that brings
-      it up to date may be cut.
+  RH6 Where there are archives, the image copy of a page set may be put in its place before a start, be that lost, not
+      readable or as it was. Taking it, putting it back and a start that brings it up to date may be cut.
   RH7 After each start messages whose commit was confirmed are there, in their order, and no others; a step that was cut
       is done as a whole or not at all. Queues and units in doubt are there likewise; what those got nobody sees.
   RH8 After each start, and at the end, the checker finds nothing. Units whose backout waits for log end when there is
       some.
-  RH9 A page that is torn besides makes no difference, if it is not told: by a start that is refused, or the checker.
+  RH9 A page that is torn besides, or cannot be read, makes no difference, if it is not told: by a start that is
+      refused, or the checker. No image in the log lacks a change of its page that it should have (B4).
   RH10 Where the log and the bootstrap data set have two copies, sectors of one may be other than they were, or not
       readable, when an engine starts. It makes no difference as long as the other copy has them.
   RH11 Nothing is kept for ever: after three checkpoints the log is not needed from before the first, if there was log
@@ -33,7 +34,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from crash.applications import OPERATIONS, PAGE_SET, QUEUE, WORK, Applications, World
-from crash.damage import Damage
+from crash.damage import SECTOR, Damage
 from crash.expected import found_in
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import TornPageError
@@ -44,6 +45,9 @@ from quaestor.storage.page import PAGE
 from quaestor.testing import PowerCut
 
 STEPS = 300
+COPIES = {"copy": 4}
+"""May be cut too."""
+
 ENDS = {"cut": 1.4, "refuse": 0.7, "stop": 0.5, "kill": 0.5}
 """How an engine ends, and how often."""
 
@@ -79,7 +83,7 @@ class Ends:
         world = self.world
         world.disk.cut_after = world.disk.operations + self.choose.randrange(40)
         with suppress(PowerCut), self.may_end():
-            self._work(100)
+            self._work(100, WORK | COPIES)
         if self.chance(0.7):
             world.no_log = False
         self._lose_power()
@@ -114,9 +118,9 @@ class Ends:
             self._lose_power()
         self.start_again()
 
-    def _work(self, steps):
+    def _work(self, steps, kinds=WORK):
         for _ in range(steps):
-            self.applications.do(self.world.one(WORK))
+            self.applications.do(self.world.one(kinds))
 
     @contextmanager
     def may_end(self):
@@ -153,17 +157,33 @@ class Ends:
         world.said.append("start")
         self.damage.strike()
         if world.copied and self.chance(0.3):
-            world.said.append("restored")
-            restore(world.disk, PAGE_SET)
-            if self.chance(0.5):
-                self._lose_power()
-                self._cut_a_start()
+            self._recover()
         torn = self._torn() if self.chance(0.7) else None
         with self.may_end():
             self._start(torn)
             return
         world.no_log = False
         self._start(None)
+
+    def _recover(self):
+        """The page set is as it was, lost, or nobody can read all of it; its image copy takes its place (RH6)."""
+        disk, name = self.world.disk, f"pageset-{PAGE_SET:02d}"
+        self.world.said.append("restored")
+        what = self.choose.randrange(3)
+        if what == 1:
+            del disk.files[name]
+        elif what == 2:
+            at = SECTOR * self.choose.randrange(len(disk.files[name].seen) // SECTOR)
+            disk.unreadable[name] = range(at, at + SECTOR)
+        if self.chance(0.3):
+            disk.cut_after = disk.operations + self.choose.randrange(8)
+            with suppress(PowerCut):
+                restore(disk, PAGE_SET)
+            self._lose_power()
+        restore(self.world.disk, PAGE_SET)
+        if self.chance(0.5):
+            self._lose_power()
+            self._cut_a_start()
 
     def _start(self, torn):
         self.world.start()
@@ -177,6 +197,9 @@ class Ends:
         image = disk.files[f"pageset-{PAGE_SET:02d}"]
         used = [at for at in range(PAGE, len(image.seen), PAGE) if any(image.seen[at : at + PAGE])]
         at = PAGE if not used or self.chance(0.6) else self.choose.choice(used)
+        if self.chance(0.3):
+            disk.unreadable[f"pageset-{PAGE_SET:02d}"] = range(at, at + SECTOR)
+            return disk
         for each in (image.seen, image.durable):
             each[at + 1000] ^= 255
         return disk

@@ -14,9 +14,10 @@ from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.data.engine import Engine
 from quaestor.qmgr.recovery.cold import cold_start
-from quaestor.qmgr.recovery.media import image_copy
+from quaestor.qmgr.recovery.media import image_copy, restore
 from quaestor.storage.disk import InUseError
 from quaestor.storage.log_files import LogFiles
+from quaestor.storage.log_record import Kind
 from quaestor.storage.page import HEADER_LENGTH, seal
 from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import FaultyDisk, SmallEngine
@@ -108,6 +109,50 @@ def test_a_restart_without_log_for_page_images_says_what_to_do(monkeypatch):
                 SmallEngine(disk, few)
             disk = disk.after_power_cut()
     assert world.state == found_after(disk, few)
+
+
+@pytest.mark.parametrize("before", [0, 1440, 2880])
+def test_starts_without_log_for_page_images_leave_what_one_with_more_buffers_needs(monkeypatch, before):
+    """J6: however the images come to lie in the last of the log."""
+    many = replace(TINY, logs=2, log_bytes=128 << 10, buffer_pools={0: 24, 1: 400}, pages=256, logload=10**6)
+    world = World(FaultyDisk(), many)
+    world.unit(puts=[message(n, 700) for n in range(100)])
+    world.engine.buffers.write_all()
+    for _ in range(2):
+        world.engine.recovery.checkpoint()
+    world.engine.log.check_space()
+    for _ in range(90):
+        world.unit(gets=1)
+    world.engine.log.append(Kind.FILLER, 0, 0, 0, 0, 0, bytes(before))
+    world.engine.log.force(world.engine.log.end - 1)
+    disk = world.disk.after_power_cut()
+    monkeypatch.setattr(LogFiles, "make_ready", lambda _files: no_space(0))
+    for _ in range(4):
+        with pytest.raises(Abend, match="J5"):
+            SmallEngine(disk, replace(many, buffer_pools={0: 12, 1: 8}))
+        disk = disk.after_power_cut()
+    assert world.state == found_after(disk, many)
+
+
+def test_media_recovery_without_log_for_page_images_wants_space_for_an_archive(monkeypatch):
+    """J5: it writes all it has redone, with many buffers too; nothing is lost, as often as it is tried."""
+    settings = replace(TINY, logs=2, log_bytes=128 << 10, buffer_pools={0: 24, 1: 400}, pages=256, logload=10**6)
+    settings = replace(settings, archive=True)
+    world = World(FaultyDisk(), settings)
+    world.unit(puts=[message(n, 700) for n in range(100)])
+    world.engine.buffers.write_all()
+    image_copy(world.engine.recovery, 1, world.disk)
+    for _ in range(90):
+        world.unit(gets=1)
+    disk = world.disk.after_power_cut()
+    restore(disk, 1)
+    with monkeypatch.context() as full:
+        full.setattr(LogFiles, "make_ready", lambda _files: no_space(0))
+        for buffers in (8, 400, 8, 400):
+            with pytest.raises(Abend, match=r"J5.*nothing is lost; make space .*but for media recovery"):
+                SmallEngine(disk, replace(settings, buffer_pools={0: 12, 1: buffers}))
+            disk = disk.after_power_cut()
+    assert world.state == found_after(disk, settings)
 
 
 def test_a_new_queue_manager_deletes_nothing_that_is_not_its_own():

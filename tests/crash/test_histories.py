@@ -19,7 +19,14 @@ from crash.test_teeth import (
     without_write_ahead,
 )
 from crash.test_teeth_alone import without_lock_at_get
-from crash.test_teeth_restarts import with_a_header_as_the_log_has_it, with_images_as_if_all_was_redone
+from crash.test_teeth_restarts import (
+    with_a_header_as_the_log_has_it,
+    with_a_new_copy_that_is_volatile,
+    with_images_as_if_all_was_redone,
+    with_images_in_a_run_as_if_all_was_made,
+    with_one_name_for_both_copies,
+    with_pages_torn_that_have_no_image,
+)
 from quaestor.qmgr.data.inserting import MessagePages
 from quaestor.qmgr.log.reading import LogReader
 from quaestor.qmgr.recovery import RecoveryManager
@@ -100,8 +107,9 @@ def with_the_last_page_given_back(patch):
 
 
 TEETH = [
-    (with_images_as_if_all_was_redone, 45),
-    (with_a_header_as_the_log_has_it, 21),
+    (with_images_as_if_all_was_redone, 51),
+    (with_images_in_a_run_as_if_all_was_made, 0),
+    (with_pages_torn_that_have_no_image, 1),
     (with_a_checkpoint_too_new, 0),
     (without_write_ahead, 1),
     (without_images, 0),
@@ -112,20 +120,27 @@ TEETH = [
     (without_sync_at_restart, 1),
     (without_lock_at_get, 0),
     (without_the_work_of_units_in_doubt, 0),
-    (without_lost_texts, 0),
-    (without_shunting, 2),
+    (without_lost_texts, 11),
+    (without_shunting, 11),
     (without_pages_that_wait_for_the_scavenger, 0),
     (with_the_last_page_given_back, 0),
 ]
 """Rules, and the seed of a history that notices when there is no such rule."""
 
 OF_TWO_COPIES = [
-    (without_alike_copies, 6),
-    (with_the_first_copy_of_what_was_not_read, 6),
+    (without_alike_copies, 30),
+    (with_the_first_copy_of_what_was_not_read, 28),
     (with_copies_that_are_mended_in_part, 1),
-    (without_the_header_in_the_checksum, 8),
+    (without_the_header_in_the_checksum, 12),
 ]
 """The same, of histories with two copies of the log."""
+
+OF_IMAGE_COPIES = [
+    (with_a_header_as_the_log_has_it, 0),
+    (with_one_name_for_both_copies, 4),
+    (with_a_new_copy_that_is_volatile, 0),
+]
+"""The same, of histories with archives, and so with image copies."""
 
 AT_MOST = 60
 """Histories from that seed on: after a change of the engine it may be one of the next that notices."""
@@ -143,7 +158,9 @@ def test_a_history_holds(seed):
 
 @pytest.mark.parametrize(
     ("remove", "first", "given"),
-    [(*tooth, {}) for tooth in TEETH] + [(*tooth, {"dual_logs": True}) for tooth in OF_TWO_COPIES],
+    [(*tooth, {}) for tooth in TEETH]
+    + [(*tooth, {"dual_logs": True}) for tooth in OF_TWO_COPIES]
+    + [(*tooth, {"archive": True}) for tooth in OF_IMAGE_COPIES],
 )
 def test_without_its_rule_some_do_not(remove, first, given, monkeypatch):
     remove(monkeypatch)
@@ -151,10 +168,16 @@ def test_without_its_rule_some_do_not(remove, first, given, monkeypatch):
         play_some(first, **given)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [*range(10), 90004])
 def test_a_history_of_two_copies_holds(seed):
-    """RH10."""
+    """RH10; in the last a page is taken, and written as it was when its space map page is given back (B4)."""
     History(seed, dual_logs=True).play()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_history_of_image_copies_holds(seed):
+    """RH6."""
+    History(seed, archive=True).play()
 
 
 @pytest.mark.parametrize("seed", [3, 4])

@@ -1,5 +1,6 @@
 """A page set that was put in the place of the right one is known as an older or another one (ST1-ST4)."""
 
+import errno
 import importlib
 from contextlib import suppress
 from copy import deepcopy
@@ -13,11 +14,11 @@ from crash.scenarios import TINY, World, found_after, in_steps, message
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import OldPages, TornPageError
 from quaestor.qmgr.buffer.old_pages import CHECKPOINTS_OLD
-from quaestor.qmgr.buffer.writing import PageWriter
 from quaestor.qmgr.data.page_storage import PageSetDefinition
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.qmgr.recovery.media import image_copy, restore
 from quaestor.qmgr.recovery.stamping import Stamping
+from quaestor.storage.log_files import LogFiles
 from quaestor.storage.log_record import Kind
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
@@ -347,7 +348,7 @@ def test_without_the_stamp_an_older_copy_is_taken(monkeypatch):
     """ST1: that is what happened."""
     monkeypatch.setattr(Stamping, "note", lambda self: None)
     with pytest.raises(pytest.fail.Exception):
-        test_an_older_copy_of_a_page_set_is_refused("pageset-01", stopped, stopped)
+        test_an_older_copy_of_a_page_set_is_refused("pageset-01", killed, killed)
 
 
 def test_with_a_note_before_the_page_a_cut_makes_it_look_old(monkeypatch):
@@ -401,6 +402,33 @@ def test_with_a_page_0_that_restart_begins_anew_it_looks_old(monkeypatch):
         stamps_that_are_redone()
 
 
+def test_a_page_0_that_a_full_pool_writes_at_a_stop_is_noted(monkeypatch):
+    """B13: without log for images nothing but page 0 of another page set is written for whoever logs a stamp."""
+
+    make_ready = LogFiles.make_ready
+
+    def refused(files):
+        if not files._ready:
+            raise OSError(errno.ENOSPC, "no log")
+        make_ready(files)
+
+    pools, page_sets = {0: 16, 1: 16}, {0: 0, 1: 1, 2: 1}
+    settings = replace(SETTINGS, archive=False, log_bytes=128 << 10, buffer_pools=pools, page_sets=page_sets)
+    world = World(FaultyDisk(), settings)
+    world.unit(puts=[message(n, 3000) for n in range(20)])
+    world.engine.buffers.write_all()
+    unit = world.unit(gets=14, outcome="leave")
+    monkeypatch.setattr(LogFiles, "make_ready", refused)
+    log, pool = world.engine.log, world.engine.buffers.pools[1]
+    while log.files.limit - log.end > 36_000:
+        log.append(Kind.FILLER, 0, 0, 0, 0, 0, bytes(500))
+    world.engine.commit(unit)
+    stopped(world)
+    assert pool.stats.immediate_writes
+    assert world.engine.log.files.inventory.stamped_at_stop
+    assert [message(n, 3000) for n in range(14, 20)] == found_after(world.disk, settings)
+
+
 # --- a stop that is cut while its checkpoint still writes pages (ST3) -------------------------------------------------
 
 
@@ -437,27 +465,3 @@ def test_a_stop_may_be_cut_anywhere():
         else:
             break
     assert cut > 20
-
-
-@pytest.mark.parametrize("pages", [12, 13, 14, 15])
-def test_a_page_0_that_was_written_before_its_turn_is_noted(monkeypatch, pages):
-    """Most pages may not be written for want of log (B13), so whoever logs the stamp writes page 0 at once (B5).
-
-    Once, a queue manager that was stopped so was not started again: its page set was called another's.
-    """
-    settings = replace(SETTINGS, buffer_pools={0: 16, 1: 16})
-    engine = SmallEngine(settings=settings)
-    unit = engine.begin()
-    for number in range(pages):
-        engine.put(unit, message(number))
-    engine.commit(unit)
-    engine.buffers.write_all()
-    monkeypatch.setattr(PageWriter, "images_left", lambda _self, _wanted: 0)
-    unit = engine.begin()
-    while engine.get(unit) is not None:
-        pass
-    engine.commit(unit)
-    engine.recovery.latch.release()
-    engine.engine.stop()
-    monkeypatch.undo()
-    assert [] == engine.again().bodies()

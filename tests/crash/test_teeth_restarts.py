@@ -4,6 +4,11 @@ import importlib
 
 import pytest
 
+from crash.images import (
+    mended_and_torn_again,
+    torn_when_it_was_begun_in_a_run,
+    torn_when_it_was_freed_in_a_restart,
+)
 from crash.restarts import (
     cut_copying,
     cut_copying_again,
@@ -16,6 +21,7 @@ from crash.restarts import (
 )
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import BufferManager, TornPageError
+from quaestor.qmgr.log import LogManager
 from quaestor.storage.bootstrap import Bootstrap
 from quaestor.testing import FaultyFile
 
@@ -36,11 +42,40 @@ def without_the_changes_that_waited(patch):
 
 
 def with_images_as_if_all_was_redone(patch):
-    """X4: an image of a restart has what is not read only if that had come to where the log is read from."""
+    """X4: an image has what is not read only if what may be missing in it is not before where the log is read from."""
     image = restart_module._Redo._image
     patch.setattr(
         restart_module._Redo, "_image", lambda self, record, *change: image(self, record._replace(previous=0), *change)
     )
+
+
+def with_images_in_a_run_as_if_all_was_made(patch):
+    """B4: what is put together is in the log before it is on pages; an image that is logged meanwhile says so."""
+    patch.setattr(LogManager, "made_to", property(lambda self: 0, lambda self, rba: None), raising=False)
+
+
+def with_pages_torn_that_have_no_image(patch):
+    """X4: an image that is none says nothing of its page, which may be free and need not be whole."""
+    image = restart_module._Redo._image
+
+    def careful(self, record, page, body):
+        if 0 < record.previous < self._page_sets.get(record.page_set, 0):
+            self._torn.setdefault((record.page_set, page), [])
+        image(self, record, page, body)
+
+    patch.setattr(restart_module._Redo, "_image", careful)
+
+
+def with_images_that_are_needed_from_where_they_are(patch):
+    """X4: a page that was made of an image of a restart needs the log from where that had come to."""
+    image, start = restart_module._Redo._image, restart_module._Redo._start
+
+    def hasty(self, record, *change):
+        self._start = lambda frame, rba, oldest, *how: start(self, frame, rba, max(oldest, record.rba), *how)
+        image(self, record, *change)
+        del self._start
+
+    patch.setattr(restart_module._Redo, "_image", hasty)
 
 
 def with_a_copy_that_ends_early(patch):
@@ -95,6 +130,9 @@ PROOFS = [
     (without_the_changes_that_waited, half_redone_pages),
     (with_images_as_if_all_was_redone, torn_after_half_redone_pages),
     (with_images_as_if_all_was_redone, torn_when_it_was_begun_again_in_a_restart),
+    (with_images_in_a_run_as_if_all_was_made, torn_when_it_was_begun_in_a_run),
+    (with_pages_torn_that_have_no_image, torn_when_it_was_freed_in_a_restart),
+    (with_images_that_are_needed_from_where_they_are, mended_and_torn_again),
     (with_a_copy_that_ends_early, media_recovery),
     (with_a_header_as_the_log_has_it, media_recovery_of_a_page_set_that_grew),
     (with_page_0_before_the_others, cut_copying),

@@ -106,6 +106,31 @@ def test_a_page_that_restart_cannot_read_is_made_anew_or_named():
     assert {True, False} == set(refusals)
 
 
+def test_a_page_that_restart_has_made_anew_need_not_be_readable():
+    """A1: it is in the buffer pool, with those that are read beside it; an image copy has it too (Y6)."""
+    settings = replace(TINY, buffer_pools={0: 16, 1: 200})
+    world = World(FaultyDisk(), settings)
+    world.unit(puts=[message(number, LONG) for number in range(12)])
+    world.engine.buffers.write_all()
+    for page in sorted({arrival.page for arrival in world.engine.data.browse(world.engine.queue)}):
+        disk = lost(world.disk.after_power_cut(), "pageset-01", range(page * PAGE + 512, page * PAGE + 1024))
+        engine = SmallEngine(disk, settings)
+        assert world.state == engine.bodies()
+        image_copy(engine.recovery, 1, disk)
+        restore(disk, 1)
+        assert world.state == found_after(disk, settings)
+
+
+def test_a_page_that_is_not_in_use_need_not_be_readable_for_an_image_copy():
+    """Y6: it is copied empty."""
+    world = written_early(FaultyDisk())
+    page = len(world.disk.files["pageset-01"].seen) // PAGE - 1
+    lost(world.disk, "pageset-01", range(page * PAGE, page * PAGE + 512))
+    image_copy(world.engine.recovery, 1, world.disk)
+    restore(world.disk, 1)
+    assert world.state == found_after(world.disk)
+
+
 # -- log: an active log, in restart
 
 
@@ -236,8 +261,9 @@ def test_a_page_that_cannot_be_read_is_in_no_image_copy():
     """The copy before it stays."""
     world = copied()
     kept = bytes(world.disk.files[copy_name(1)].seen)
-    world.engine.recovery.checkpoint()
-    lost(world.disk, "pageset-01", range(PAGE * 3, PAGE * 3 + 1))
+    world.engine.buffers.write_all()
+    (page,) = {arrival.page for arrival in world.engine.data.browse(world.engine.queue)}
+    lost(world.disk, "pageset-01", range(PAGE * page, PAGE * page + 1))
     with pytest.raises((OSError, Abend, TornPageError), match="page"):
         image_copy(world.engine.recovery, 1, world.disk)
     assert kept == bytes(world.disk.files[copy_name(1)].seen)

@@ -13,7 +13,7 @@ from quaestor.qmgr.checker import check, used_pages
 from quaestor.qmgr.recovery import NEXT, State, UnitOfRecovery
 from quaestor.qmgr.recovery.describe import describe
 from quaestor.qmgr.recovery.media import ImageCopy, copy_name, image_copy, restore
-from quaestor.storage.log_record import Identity, Kind
+from quaestor.storage.log_record import ALLOCATES, Identity, Kind
 from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine
 
@@ -119,6 +119,31 @@ def test_a_long_unit_is_shunted_and_the_log_goes_on():
     engine.back_out(slow)
     assert [] == engine.bodies()
     assert [] == check(engine.data)
+
+
+@pytest.mark.parametrize("commit", [False, True])
+@pytest.mark.parametrize("in_doubt", [False, True])
+def test_of_an_old_unit_that_has_nothing_to_undo_no_log_is_kept(in_doubt, commit):
+    """V6, CP7: all that it did was taken back, as where a long put is refused half way."""
+    engine = SmallEngine(FaultyDisk(), replace(SMALL, log_bytes=64 << 10, logload=50))
+    recovery, slow, page_set = engine.recovery, engine.begin(), engine.queue.page_set
+    page = engine.data.space.free_pages(page_set).pop()
+    recovery.change(slow, Kind.TEXT, ALLOCATES, page_set, page, b"text")
+    recovery.back_out_to(slow, 0)
+    if in_doubt:
+        recovery.prepare(slow, b"X")
+    for _ in range(2):
+        before = engine.log.end
+        for _ in range(3):
+            recovery.checkpoint()
+        assert recovery.needed_rba() > before
+    again = engine.again()
+    assert in_doubt == bool(again.recovery.in_doubt())
+    for found, unit in ((again, again.recovery.units.get(slow.urid)), (engine, slow)):
+        if unit:
+            (found.commit if commit else found.back_out)(unit)
+        assert [] == found.bodies()
+        assert [] == check(found.data)
 
 
 def test_a_lost_page_set_comes_back_from_its_image_copy_and_the_log():

@@ -55,7 +55,7 @@ class Kind(IntEnum):
     CHAIN = 6  # a page points to the next of its subqueue
     HEADER = 7  # page 0 of a page set
     FORMAT_MAP = 8  # an empty space map page
-    IMAGE = 9  # a whole page, before it is written over its old self; `previous`: as a restart had it at that RBA
+    IMAGE = 9  # a whole page, before it is written over its old self; `previous`: no change before that RBA is missing
     START = 10  # an empty page for messages
 
     COMMIT = 20  # the unit has committed: the moment of truth

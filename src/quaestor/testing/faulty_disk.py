@@ -7,8 +7,8 @@ Rules
   Q2  Power goes at the n-th operation that changes something (`cut_after`); that operation itself may be torn. From
       then on every call raises `PowerCut`, until the survivor (`after_power_cut`) is used in its place.
   Q3  `fail_at` makes one operation raise an OSError instead: no space, or an I/O error. What lies in a range of a file
-      that is `unreadable` cannot be read (EIO) until it is not, or is written again. A write of a part of a page that
-      cannot be read fails likewise: the system would have to read the rest of it.
+      that is `unreadable` cannot be read (EIO) until it is not, is written again, or the file is deleted. A write of a
+      part of a page that cannot be read fails likewise: the system would have to read the rest of it.
   Q4  A write-through that is started is two operations: handing it over, and its end. A cut between them keeps, loses
       or tears it. Until its end it may take what was put into its memory after it was handed over, sector by sector.
       While the disk is `held` it is not over, unless one waits for it; a disk that is not `asynchronous` starts none.
@@ -282,6 +282,7 @@ class FaultyDisk:
     def delete(self, name: str) -> None:
         def effect() -> None:
             del self.files[name]
+            self.unreadable.pop(name, None)
 
         self.operate(effect)
 

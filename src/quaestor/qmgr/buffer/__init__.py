@@ -5,7 +5,9 @@ Rules
   B2  A changed page is written only after the log is forced up to its RBA.
   B3  Only a buffer that is unused, or unchanged and not in use, is stealable.
   B4  A page that is written over an older self goes to the log first, as an image, unless the log already holds all
-      of it since its first change (`whole`). So a torn page can always be made good from the log.
+      of it since its first change (`whole`). So a torn page can always be made good from the log. What a restart redoes
+      and what is put together is in the log before it is on all of its pages: an image that is logged meanwhile says
+      from where on changes of its page may be missing in it.
   B5  Writing starts when 85 % of the buffers are changed or 15 % are stealable, and stops at 75 % and 25 %. Above
       95 % changed, or below 5 % stealable, the one who releases a changed page writes, a batch at a time.
   B6  A written page counts as changed for restart until its page set is synced (`recovery_rba`).

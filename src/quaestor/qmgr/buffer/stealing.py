@@ -10,7 +10,7 @@ from operator import attrgetter
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer.frame import Frame, TornPageError
 from quaestor.qmgr.buffer.meter import IoMeter
-from quaestor.qmgr.buffer.writing import PageWriter
+from quaestor.qmgr.buffer.writing import IMAGE, PageWriter
 from quaestor.qmgr.log import LogManager
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.storage.page import PAGE, RBA_AT, is_whole
@@ -155,6 +155,7 @@ class Buffers(PageWriter):
         self._start_writing()
         self.deferred_write_step()
         if not self._stealable:
+            self._log.check_redo(IMAGE)
             self.write(list(islice(filterfalse(_in_use, self._changed), 1)))  # B13
         if not self._stealable:
             raise Abend("B3", "every buffer of the pool is in use", buffer_pool=self.number)

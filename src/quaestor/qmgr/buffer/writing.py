@@ -103,7 +103,7 @@ class PageWriter:
             data = None if frame.volatile or frame.whole else frame.data
             if data is not None:
                 seal(data, frame.rba)
-                rba = self._log.append(Kind.IMAGE, 0, 0, self._log.redone, frame.page_set.number, frame.page, data)
+                rba = self._log.append(Kind.IMAGE, 0, 0, self._log.made_to, frame.page_set.number, frame.page, data)
                 frame.first_rba = frame.first_rba or rba
                 frame.whole = True
         return rba

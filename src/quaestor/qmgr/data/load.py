@@ -2,7 +2,7 @@
 
 Rules
   A1  The space map says which pages to look at: message pages are read in page order, many with one request; pages
-      that restart has in the buffer pool are taken from there, because they are newer.
+      that restart has in the buffer pool are taken from there, because they are newer, and need not be readable.
   A2  Pages of non-persistent messages are free from now on. Nothing is logged about it (M-62).
   A3  A record that is not deleted is a message on the queue its page names. What units in doubt put is held by them;
       what they got looks deleted on its page and is held by them too. So it is with units whose backout waits for log
@@ -110,17 +110,19 @@ class _Loader:
         pool.release(frame)
         return uses
 
-    @staticmethod
-    def _contents(page_set: PageSet, pages: list[int]) -> Iterator[tuple[int, bytes | bytearray]]:
+    def _contents(self, page_set: PageSet, pages: list[int]) -> Iterator[tuple[int, bytes | bytearray]]:
         """Pages with their contents, read in runs unless the buffer pool has them (A1)."""
-        at = 0
+        pool, at = self._data.buffers.pool_of[page_set.number], 0
         while at < len(pages):
             end = at
             while end < len(pages) and pages[end] - pages[at] < RUN:
                 end += 1
-            raw = page_set.read_raw(pages[at], pages[end - 1] - pages[at] + 1)
+            try:
+                raw = page_set.read_raw(pages[at], pages[end - 1] - pages[at] + 1)
+            except OSError:
+                raw = b""  # each by itself: which of them it is, the buffer pool says
             for page in pages[at:end]:
-                frame = page_set.frames.get(page)
+                frame = page_set.frames.get(page) if raw else pool.peek(page_set, page)
                 if frame is not None and frame.data is not None:
                     yield page, frame.data
                     continue

@@ -18,7 +18,8 @@ Rules
       end may have been told to the one who was interrupted.
   J6  New work is refused (2056) as soon as the active log after the current one cannot be made ready, so that the
       rest of the current one, a quarter of it at least, is left for ending the units there are. Who needs more (a
-      restart with few buffers, for page images) ends the queue manager and says what helps; the next start goes on.
+      restart with few buffers, for page images) ends the queue manager and says what helps; the next start goes on. Of
+      the last eighth redo takes nothing: a start with more buffers needs some of it to end.
   J7  Counting is that of the papers: a CI written again because it was part-filled is a rewrite; full CIs go in
       groups of at most `ci_per_io`, the current CI by itself; the operating system gets all of it as one request.
   J8  A force of one data set writes whole CIs from aligned memory, so that the disk can take them as they lie in the
@@ -59,6 +60,6 @@ Why forcing has no timer: a commit that waits for company is slow when alone; un
 """
 
 from quaestor.qmgr.log.filling import BY_NAME
-from quaestor.qmgr.log.manager import LogManager
+from quaestor.qmgr.log.manager import ENDS_SHARE, LogManager
 
-__all__ = ["BY_NAME", "LogManager"]
+__all__ = ["BY_NAME", "ENDS_SHARE", "LogManager"]

@@ -1,6 +1,7 @@
 """The log manager itself: records, ends of data sets, reading back. The rules (J1-J17) are the package's."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from google_crc32c import extend as checksum_on
 from google_crc32c import value as checksum_of
@@ -29,8 +30,12 @@ from quaestor.storage.log_record import (
 NOT_ARCHIVED = "a log could not be archived; it is tried again, and new work is refused when no other log is left"
 NO_LOG_LEFT = (
     "the log is full and the next active log cannot be used: nothing is lost; "
-    "make space for an archive of it, or give the buffer pools more buffers, and start again"
+    "make space for an archive of it, or, but for media recovery, give the buffer pools more buffers, and start again"
 )
+ENDS_SHARE: Final = 8
+"""The last eighth of the log is for ending units, and starts (J6): undoing stops before it, shunting leaves another one
+(V12)."""
+
 AGAIN_NS = 200_000_000
 """As often as the background tries (J15)."""
 
@@ -61,8 +66,11 @@ class LogManager(LogWriter):
         self._again_ns = 0  # before which nobody who is refused tries to archive (J15)
         self._cis_offloaded = self._archives_made = 0
         self.ready = False
-        self.redone = 0
-        """How far a restart has redone pages, 0 when all are: an image says so as its `previous` (X4)."""
+        self.made_to = 0
+        """Up to where all changes are made on their pages, 0 when all there are: an image says so (`previous`, B4)."""
+
+        self.redoing = False
+        """While a restart redoes nobody ends a unit."""
 
         self.epoch = 0
         self._stop = self.noted_end = FIRST_RBA
@@ -255,6 +263,11 @@ class LogManager(LogWriter):
             self.files.switch()
         except OSError as error:
             raise Abend("J5", NO_LOG_LEFT, error=str(error)) from error
+
+    def check_redo(self, size: int) -> None:
+        """Redo leaves the log that ends a start: one with more buffers, which may come to that, finds it (J6)."""
+        if self.redoing and self.files.limit - self.end - size < self.files.size // ENDS_SHARE:
+            raise Abend("J5", NO_LOG_LEFT, error=str(self.archive_error))
 
     @property
     def is_short(self) -> bool:

@@ -120,11 +120,12 @@ class PageChanger(CheckpointTaker):
         changes = zip(pages, heads, [message[0] for message in contents], strict=False)
         rbas = log.append_run(INSERT, flags, unit.urid, unit.last, number, changes)
         if rbas:
-            unit.last = rbas[-1]
+            unit.last, log.made_to = rbas[-1], rbas[0]
             pool = self.buffers.pool_of[number]
             if flags:
                 self._take_pages(pool, page_set, pages, rbas)
             pool.started_run(page_set, pages, insert, heads, rbas, contents)
+            log.made_to = 0
         return len(rbas)
 
     def delete(self, unit: UnitOfRecovery, page_set: PageSet, page: int, mark: bytes) -> None:
@@ -180,8 +181,7 @@ class PageChanger(CheckpointTaker):
         self.units[rba] = unit
         return rba
 
-    @staticmethod
-    def _take_page(pool: BufferPool, page_set: PageSet, page: int, use: int, rba: int) -> None:
+    def _take_page(self, pool: BufferPool, page_set: PageSet, page: int, use: int, rba: int) -> None:
         """The space map's part of an ALLOCATES record."""
         number, at = map_page_of(page), PAGE_HEADER + page % SPAN
         here = page_set.frames.get(number)
@@ -191,10 +191,12 @@ class PageChanger(CheckpointTaker):
             here.raw[at] = use
             here.rba = rba
             return
-        frame = pool.get(page_set, number)
+        before, self.log.made_to = self.log.made_to, self.log.made_to or rba
+        frame = pool.get(page_set, number)  # now or at its release others are written, be it `page` as it was (B4)
         frame.data[at] = use  # type: ignore[index] # a space map page has contents
         pool.set_write(frame, rba)
         pool.release(frame)
+        self.log.made_to = before
 
     def _take_pages(self, pool: BufferPool, page_set: PageSet, pages: Sequence[int], rbas: Sequence[int]) -> None:
         """The same for message pages, as many as there are RBAs; mostly one map has all of them."""

@@ -20,7 +20,8 @@ Rules
       current one is short (J14). Where the ring is long enough (four logs), each checkpoint at a switch sees to it that
       the next switch finds one that waits for nothing.
   CP7 A unit older than two checkpoints is shunted (V6), one unit in one piece. Where the log has no room for all of it
-      (V12) its records are needed where they are, as before.
+      (V12) its records are needed where they are, as before. One that has nothing to undo any more, for its puts were
+      taken back or its page set is deleted (V15), needs nothing of them.
   CP8 A log switch soon after a checkpoint (half a log, half of LOGLOAD) is one too, by which no page grows older: two
       of them in a row would have pages written that are changed again or emptied a moment later.
 
@@ -30,11 +31,10 @@ Called by the recovery manager, which is one of these, the scheduler, commands. 
 from _thread import LockType, allocate_lock
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Final
 
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.buffer import BufferManager, OldPages, Outside, nothing
-from quaestor.qmgr.log import LogManager
+from quaestor.qmgr.log import ENDS_SHARE, LogManager
 from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint, parts_of
 from quaestor.qmgr.recovery.outcomes import Outcomes
 from quaestor.qmgr.recovery.stamping import Change, Stamping
@@ -46,9 +46,6 @@ from quaestor.storage.log_record import ALLOCATES, Kind, LogRecord
 SHUNT_AFTER = 2
 WHOLE_PAGES = 128
 """Pages at a time when everybody waits anyhow: a force of the log serves many."""
-
-ENDS_SHARE: Final = 8
-"""The last eighth of the log is for ending units: undoing stops before it, shunting leaves another one (V12)."""
 
 STEP_PAGES = 32
 """Pages in one hold of the latch: half a millisecond."""
@@ -264,7 +261,9 @@ class CheckpointTaker:
             first = first or previous
         if unit.state is State.IN_DOUBT:
             previous = self.log.append(Kind.PREPARED, 0, unit.urid, previous, 0, 0, unit.xid)
-        unit.first, unit.last, unit.born = first or unit.first, previous or unit.last, self.checkpoints
+        elif not chain and self.has_room(self.log.files.size // ENDS_SHARE):
+            previous = self.log.append(Kind.FILLER, 0, unit.urid, 0, 0, 0, b"")  # so that nothing before is needed
+        unit.first, unit.last, unit.born = first or previous or unit.first, previous or unit.last, self.checkpoints
 
     def is_gone(self, record: LogRecord) -> bool:
         """Whether a record tells of a page set that was deleted since: there is nothing to undo (V15)."""

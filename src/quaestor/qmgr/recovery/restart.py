@@ -7,9 +7,10 @@ Rules
       and begun again at any point.
   X3  Undoing logs compensation records, as a backout does: a restart that is cut leaves a unit in backout.
   X4  A page that is torn waits for a change that starts it, an image (B4) or for being freed; changes meanwhile wait
-      with it, and those that an image lacks are made then. An image of a restart may be of a page half redone: it has
-      all that is not read now only if that restart had come to where the log is read from. Otherwise it is none, for
-      the page may have been changed, or begun again, between the two. Without an image the page is lost and named:
+      with it, and those that an image lacks are made then. An image says up to where no change is missing in it. It has
+      all that is not read now only if that is not before where the log is read from. Otherwise it is none and says
+      nothing, for the page may have been changed, freed, or begun again, between the two. What is made of an image
+      needs the log from that RBA on until it is written. A page for which nothing of that comes is lost and named:
       media recovery must bring it back.
   X5  A page newer than the end of the log means that the log is not the one that belongs to it: nothing starts.
   X6  Units in doubt stay: their changes are redone, and what they put and got is known again (`work_of`).
@@ -170,13 +171,13 @@ def _follow(units: dict[int, UnitOfRecovery], record: LogRecord) -> None:
 
 def _forward(recovery: RecoveryManager, found: Restart, redo: "_Redo") -> None:
     """Redo, in one scan, every change that may not have reached its page set (X2)."""
-    reached = found.start_rba
+    reached, recovery.log.redoing = found.start_rba, True
     for record in recovery.log.scan(found.start_rba, found.end_rba):
         found.records_read += 1
-        recovery.log.redone = record.rba
+        recovery.log.made_to = record.rba
         redo.record(record)
         reached = record.end
-    recovery.log.redone = 0
+    recovery.log.made_to, recovery.log.redoing = 0, False
     if reached != found.end_rba:
         text = "the log is damaged; use its other copy or its archive"
         raise Abend("L2", text, good_to=f"{reached:012X}", needed=f"{found.end_rba:012X}")
@@ -245,22 +246,20 @@ class _Redo:
     def _image(self, record: LogRecord, page: int, body: bytes) -> None:
         """A page as it was: of use where the page is torn, or was lost.
 
-        Unlike another change that starts a page it does not stand for all before it (X4).
+        Unlike another change that starts a page it does not stand for all before it (X4). The page is in use until the
+        changes that waited are made: written before, it would be an image without them.
         """
-        place, rba = (record.page_set, page), int.from_bytes(body[RBA_AT : RBA_AT + 8], "big")
-        frame = None if place in self._torn else self._frame(*place)
-        if frame is not None:
-            self._start(frame, rba, record.rba, REDO[Kind.IMAGE], body)
-            self._buffers.pool_of[record.page_set].release(frame)
+        number, rba = record.page_set, int.from_bytes(body[RBA_AT : RBA_AT + 8], "big")
+        made_to = record.previous or record.rba
+        if made_to < self._page_sets.get(number, 0):
             return
-        waiting = self._torn.setdefault(place, [])
-        if 0 < record.previous < self._page_sets.get(record.page_set, 0):
-            return
-        frame = self._new(*place)
-        self._start(frame, rba, min([record.rba, *(change[0] for change in waiting)]), REDO[Kind.IMAGE], body)
-        self._buffers.pool_of[record.page_set].release(frame)
-        for changed_at, redo, change in waiting:
-            self._make(record.page_set, page, changed_at, redo, change)
+        waiting: list[Waiting] = self._torn.get((number, page), [])
+        frame = None if (number, page) in self._torn else self._frame(number, page)
+        frame = frame or self._new(number, page)
+        self._start(frame, rba, min([made_to, *(change[0] for change in waiting)]), REDO[Kind.IMAGE], body)
+        for change in waiting:
+            self._make_on(frame, *change)
+        self._buffers.pool_of[number].release(frame)
 
     def _start(self, frame: Frame, rba: int, oldest: int, redo: Redo, body: bytes) -> None:
         """Begin a page anew, unless it is newer; the next restart needs the log from `oldest` on for it."""
@@ -277,12 +276,15 @@ class _Redo:
         if frame is None:
             self._torn.setdefault(place, []).append((rba, redo, body))
             return
-        pool = self._buffers.pool_of[number]
+        self._make_on(frame, rba, redo, body)
+        self._buffers.pool_of[number].release(frame)
+
+    def _make_on(self, frame: Frame, rba: int, redo: Redo, body: bytes) -> None:
+        """The same of one that is not torn, and in use (X2)."""
         if frame.rba < rba:
             frame.change(redo, body)
-            pool.set_write(frame, rba)
+            self._buffers.pool_of[frame.page_set.number].set_write(frame, rba)
             self.done += 1
-        pool.release(frame)
 
     def _frame(self, number: int, page: int) -> Frame | None:
         """The page with what it holds, in use; None while it is torn and nothing has started it (X4, X5)."""

@@ -10,8 +10,8 @@ Rules
       the last checkpoint is as good as the page set itself: restart redoes for it all that it may lack.
   ST3 A page 0 that is newer was stamped or has grown since. After a stop that cannot be: then it is another queue
       manager's page set, as it is when page 0 is newer than the log (X5). That it was stopped is the last that is
-      noted, when nothing is written to any page set any more: the checkpoint before that may stamp them once more. It
-      is not noted where somebody else has written a page 0 before its turn (B5): that is newer than the note.
+      noted, when nothing is written to any page set any more, with what page 0 of each says then: the checkpoint before
+      that may stamp them once more, and a full pool may have written page 0 before its turn.
   ST4 A restored image copy says itself from where it is to be redone (Y2), and a page 0 that is torn is repaired from
       the log (T3): neither is asked. What restart makes of a torn one is never older than the note: a cut may leave it.
 
@@ -88,9 +88,13 @@ class Stamping:
         self.note()
 
     def note_stop(self) -> None:
-        """Nothing is written to any page set any more (ST3)."""
-        stamped = all(page_set.stamped for page_set in self._buffers.page_sets.values())
-        self._log.files.inventory.stamped_at_stop = stamped
+        """Nothing is written to any page set any more: what page 0 of each says is noted, whoever wrote it (ST3)."""
+        inventory, stamps = self._log.files.inventory, dict(self._log.files.inventory.stamps)
+        for number, page_set in self._buffers.page_sets.items():
+            first = page_set.read_raw(0, 1)
+            if is_whole(first, number, 0):
+                stamps[str(number)] = header_of(first).rba
+        inventory.stamps, inventory.stamped_at_stop = stamps, True
         self._log.files.save()
 
     def check(self, copies: dict[int, int], end: int) -> None:
