@@ -19,6 +19,7 @@ from crash.scenarios import (
     pages_leave_early,
 )
 from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.checker import check
 from quaestor.qmgr.recovery.cold import _Look, cold_start
 from quaestor.storage.page import PAGE, is_whole
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
@@ -155,7 +156,8 @@ def test_a_cold_start_that_is_cut_is_made_again():
         assert wanted == found, f"cut after {cut}"
 
 
-def test_pages_that_a_cut_cold_start_tore_are_mended():
+@pytest.mark.parametrize("readable", [True, False])
+def test_pages_that_a_cut_cold_start_tore_are_mended(readable):
     """Every sector of a page that it writes may be old or new; the space map page has its changes in the second."""
 
     def far(world):
@@ -174,7 +176,10 @@ def test_pages_that_a_cut_cold_start_tore_are_mended():
         with suppress(PowerCut):
             cold(survivor)
         survivor = survivor.after_power_cut(seed)
-        torn += not is_whole(survivor.open("pageset-01").read(PAGE, PAGE), 1, 1)
+        if not is_whole(survivor.open("pageset-01").read(PAGE, PAGE), 1, 1):
+            torn += 1
+            if not readable:
+                unreadable(survivor, 1)
         try:
             found = found_after(survivor, WIDE)
         except Abend:
@@ -183,3 +188,47 @@ def test_pages_that_a_cut_cold_start_tore_are_mended():
         assert wanted == found, f"cut after {cut}, seed {seed}"
         assert not survivor.names("cold-")
     assert torn
+
+
+@pytest.fixture
+def stopped():
+    """Page sets of a queue manager that was stopped, with a message on a page."""
+    engine = SmallEngine(settings=TINY)
+    unit = engine.begin()
+    engine.put(unit, message(1))
+    engine.commit(unit)
+    (arrival,) = engine.data.browse(engine.queue)
+    engine.recovery.latch.release()
+    engine.engine.stop()
+    return engine.disk, arrival.page
+
+
+def unreadable(disk, page):
+    disk.unreadable["pageset-01"] = range(page * PAGE + 512, page * PAGE + 1024)
+
+
+def test_a_page_that_is_not_in_use_need_not_be_readable(stopped):
+    """Once, nothing could be started any more."""
+    disk, page = stopped
+    unreadable(disk, page + 1)
+    assert not cold(disk).freed
+    engine = SmallEngine(disk, TINY)
+    unit = engine.begin()
+    engine.put(unit, message(2))
+    engine.commit(unit)
+    assert [message(1), message(2)] == engine.bodies()
+    assert [] == check(engine.data)
+
+
+@pytest.mark.parametrize("which", ["a space map page", "a message page"])
+def test_a_page_in_use_that_cannot_be_read_is_named_and_nothing_is_changed(stopped, which):
+    disk, page = stopped
+    page = 1 if which == "a space map page" else page
+    unreadable(disk, page)
+    before = disk.operations
+    with pytest.raises(Abend, match="CS3: a page is not whole") as caught:
+        cold(disk)
+    assert {"page_set": 1, "page": page} == caught.value.facts
+    assert before == disk.operations
+    disk.unreadable.clear()
+    assert [message(1)] == found_after(disk)

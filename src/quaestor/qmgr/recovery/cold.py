@@ -5,7 +5,8 @@ Rules
       committed work that had not reached them is lost. It is for when log and archives are lost; nothing else is worse.
   CS2 The new log begins above every RBA on any page, so that no page is newer than its log.
   CS3 Page set 0 must be there. Every page that the space map calls used must be whole, and no page set may be an image
-      copy that was not brought up to date: what is not is named, and nothing is changed.
+      copy that was not brought up to date: what is not is named, and nothing is changed. A page that cannot be read is
+      not whole.
   CS4 A cold start that is cut leaves page sets without a bootstrap data set, which refuse to start; it is made again.
       Pages that it writes over their old selves are durable in a file beside them before: what a cut tears is there.
   CS5 A page that the space map calls a message page may not have reached the page set: it was never written, or holds
@@ -101,7 +102,8 @@ def _mend(disk: Disk, number: int) -> None:
     for at in range(0, aside.size(), PAGE):
         contents = aside.read(at, PAGE)
         page = header_of(contents).page if len(contents) == PAGE else 0
-        if page and is_whole(contents, number, page) and page_set.read(page) is None:
+        there = page_set.read_readable(page, 1)
+        if page and is_whole(contents, number, page) and not is_whole(there, number, page):
             page_set.write(page, [contents])
     page_set.sync()
     page_set.close()
@@ -137,12 +139,12 @@ class _Look:
         return self.pages, self._freed, self._without_text
 
     def _span(self, page_set: PageSet, base: int) -> None:
-        space = bytearray(page_set.read_raw(map_page_of(base), 1))
+        space = bytearray(page_set.read_readable(map_page_of(base), 1))
         _check(page_set, map_page_of(base), space)
         self._uses[base], freed = space, self._freed
         end = min(base + SPAN, page_set.pages)
         for first in range(base, end, RUN):
-            raw = page_set.read_raw(first, min(RUN, end - first))
+            raw = page_set.read_readable(first, min(RUN, end - first))
             for place in range(len(raw) // PAGE):
                 self._page(page_set, first + place, raw[place * PAGE : (place + 1) * PAGE], space)
         if self._freed > freed:

@@ -36,8 +36,6 @@ from quaestor.storage.page_set import PageSet, describe, described_pages, file_n
 RUN = 64
 """Pages of a piece."""
 
-NOT_WHOLE = b"\xff" * PAGE
-
 
 def copy_name(number: int) -> str:
     return f"copy-{number:02d}"
@@ -152,26 +150,16 @@ def _whole_run(recovery: RecoveryManager, page_set: PageSet, page: int, count: i
     """Pages as they are on disk, all of them whole (Y6)."""
     number = page_set.number
     uses = recovery.buffers.pool_of[number].peek(page_set, map_page_of(page)).data or b""
-    raw = _readable(page_set, page, count)
+    raw = page_set.read_readable(page, count)
     if _torn_in(raw, number, page, uses) is not None:  # in a cut, maybe, and begun anew in memory since
         recovery.buffers.write_all()
         page_set.harden()
-        raw = _readable(page_set, page, count)
+        raw = page_set.read_readable(page, count)
     torn = _torn_in(raw, number, page, uses)
     if torn is not None:
         text = "a page is not whole and no image copy is taken; recover the page set from the copy before"
         raise NotCopiedError("Y6", text, page_set=number, page=torn)
     return _emptied(raw, number, page, uses)
-
-
-def _readable(page_set: PageSet, page: int, count: int) -> bytes:
-    """Pages as they are on disk; one that cannot be read is not whole, the others of its run are."""
-    try:
-        return page_set.read_raw(page, count)
-    except OSError:
-        if count == 1:
-            return NOT_WHOLE
-        return b"".join(_readable(page_set, each, 1) for each in range(page, page + count))
 
 
 def _torn_in(raw: bytes, number: int, first: int, uses: bytes | bytearray) -> int | None:
