@@ -18,8 +18,10 @@ from crash.scenarios import (
     message,
     pages_leave_early,
 )
+from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.checker import check
+from quaestor.qmgr.data.page_storage import PageSetDefinition
 from quaestor.qmgr.recovery.cold import _Look, cold_start
 from quaestor.storage.page import PAGE, is_whole
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
@@ -232,3 +234,37 @@ def test_a_page_in_use_that_cannot_be_read_is_named_and_nothing_is_changed(stopp
     assert before == disk.operations
     disk.unreadable.clear()
     assert [message(1)] == found_after(disk)
+
+
+def with_a_page_set_of_its_own():
+    """Page sets of a queue manager that was stopped; a command defined one of them, and a queue is on it."""
+    engine = SmallEngine(settings=TINY)
+    engine.engine.storage.define_page_set(7, PageSetDefinition(1))
+    unit = engine.begin()
+    engine.put(unit, message(7), queue=engine.data.queue(LocalQueue("FAR", page_set=7)))
+    engine.commit(unit)
+    engine.recovery.latch.release()
+    engine.engine.stop()
+    return engine.disk
+
+
+def test_a_page_set_that_a_command_defined_is_there():
+    """Once, nothing could be started: the definition had gone with the bootstrap data set."""
+    disk = with_a_page_set_of_its_own()
+    assert (0, 1, 7) == cold(disk).page_sets
+    engine = SmallEngine(disk, TINY)
+    assert [message(7)] == engine.bodies(engine.data.queue(LocalQueue("FAR", page_set=7)))
+    assert 0 == engine.buffers.page_sets[7].buffer_pool
+    assert [] == check(engine.data)
+
+
+def test_a_queue_whose_page_set_is_gone_is_named():
+    disk = with_a_page_set_of_its_own()
+    disk.delete("pageset-07")
+    assert (0, 1) == cold(disk).page_sets
+    with pytest.raises(Abend, match="O4: a queue is on a page set that is not there") as caught:
+        SmallEngine(disk, TINY)
+    assert {"queue": "FAR", "page_set": 7} == caught.value.facts
+    defined = replace(TINY, page_sets={0: 0, 1: 1, 7: 1})
+    engine = SmallEngine(disk, defined)
+    assert [] == engine.bodies(engine.data.queue(LocalQueue("FAR", page_set=7)))
