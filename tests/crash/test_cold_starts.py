@@ -23,6 +23,8 @@ from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.data.page_storage import PageSetDefinition
 from quaestor.qmgr.recovery.cold import _Look, cold_start
+from quaestor.qmgr.recovery.media import image_copy, restore
+from quaestor.storage.log_files import CI
 from quaestor.storage.page import PAGE, is_whole
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
@@ -268,3 +270,34 @@ def test_a_queue_whose_page_set_is_gone_is_named():
     defined = replace(TINY, page_sets={0: 0, 1: 1, 7: 1})
     engine = SmallEngine(disk, defined)
     assert [] == engine.bodies(engine.data.queue(LocalQueue("FAR", page_set=7)))
+
+
+def test_an_image_copy_of_before_is_refused():
+    """Once, one that was taken beside much other work was brought up to date with the new log, without its beginning.
+
+    It is redone from the end of the log, which is far above the pages: much work has not reached them.
+    """
+    settings = replace(TINY, page_sets={0: 0, 1: 1, 2: 0}, buffer_pools={0: 600, 1: 64}, log_bytes=1 << 20)
+    engine = SmallEngine(settings=settings, page_set=1)
+    unit = engine.begin()
+    engine.put(unit, message(0))
+    engine.commit(unit)
+    engine.recovery.latch.release()
+    engine.engine.stop()
+    engine = SmallEngine(engine.disk, settings, page_set=1)
+    far = engine.data.queue(LocalQueue("FAR", page_set=2))
+    for number in range(60):
+        engine.put(engine.begin(), message(number), queue=far)
+    needed = image_copy(engine.recovery, 1, engine.disk)
+    made = cold_start(engine.disk, logs=3, log_bytes=1 << 20)
+    assert made.highest_rba + 2 * CI < needed
+    engine = SmallEngine(engine.disk, settings, page_set=1)
+    for number in range(1, 4):
+        unit = engine.begin()
+        engine.put(unit, message(number))
+        engine.commit(unit)
+    engine.recovery.latch.release()
+    engine.engine.stop()
+    with pytest.raises(Abend, match="Y6: the image copy is of an earlier page set"):
+        restore(engine.disk, 1)
+    assert 4 == len(SmallEngine(engine.disk, settings, page_set=1).bodies())

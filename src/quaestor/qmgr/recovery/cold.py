@@ -3,7 +3,8 @@
 Rules
   CS1 What the page sets hold is taken as it is: work that was not committed stays as far as it had reached them, and
       committed work that had not reached them is lost. It is for when log and archives are lost; nothing else is worse.
-  CS2 The new log begins above every RBA on any page, so that no page is newer than its log.
+  CS2 The new log begins above every RBA on any page, so that no page is newer than its log, and above those from which
+      the image copies that are here must be redone: it is not their log, and they are refused from now on.
   CS3 Page set 0 must be there. Every page that the space map calls used must be whole, and no page set may be an image
       copy that was not brought up to date: what is not is named, and nothing is changed. A page that cannot be read is
       not whole.
@@ -16,12 +17,13 @@ Rules
       the page set: its record is deleted, or the text of another would be taken for its own. Text of an earlier message
       of the same length, in the same pages, cannot be told from it where neither had been written again.
 
-Called by `quaestor log cold-start`.  Calls page_set, text_pages, bootstrap, log_files.
+Called by `quaestor log cold-start`.  Calls media, page_set, text_pages, bootstrap, log_files.
 """
 
 from dataclasses import dataclass
 
 from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.recovery.media import copy_name
 from quaestor.storage.bootstrap import NAMES as BOOTSTRAP_NAMES
 from quaestor.storage.changes import FREE, MESSAGE_PAGE, SPAN, TEXT_PAGE, VOLATILE_PAGE, map_page_of
 from quaestor.storage.disk import Disk
@@ -81,7 +83,8 @@ def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bo
             _mend(disk, number)
     looks = [_Look(disk, number) for number in numbers]
     highest = max(look.highest_rba for look in looks)
-    first = (highest // CI + 2) * CI
+    begins_behind = max(highest, *(_copied_at(disk, number) for number in numbers))
+    first = (begins_behind // CI + 2) * CI
     archives = [name for name in disk.names("archive-") if ARCHIVE.fullmatch(name)]
     for name in filter(disk.exists, BOOTSTRAP_NAMES):
         disk.delete(name)  # CS4
@@ -92,6 +95,16 @@ def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bo
         disk.delete(name)
     pages, freed, without_text = (sum(each) for each in zip(*(look.figures for look in looks), strict=True))
     return ColdStart(numbers, pages, highest, first, freed, without_text)
+
+
+def _copied_at(disk: Disk, number: int) -> int:
+    """From where a page set's image copy must be redone, 0 where there is none that could be put back (CS2)."""
+    if not disk.exists(copy_name(number)):
+        return 0
+    copy = disk.open(copy_name(number))
+    first = PageSet(number, copy, 1).read_readable(0, 1)
+    copy.close()
+    return media_rba(first) if is_whole(first, number, 0) else 0
 
 
 def _mend(disk: Disk, number: int) -> None:
