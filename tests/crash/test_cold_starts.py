@@ -300,4 +300,8 @@ def test_an_image_copy_of_before_is_refused():
     engine.engine.stop()
     with pytest.raises(Abend, match="Y6: the image copy is of an earlier page set"):
         restore(engine.disk, 1)
+    put_back_by_hand = engine.disk.after_power_cut()
+    put_back_by_hand.files["pageset-01"] = put_back_by_hand.files["copy-01"]
+    with pytest.raises(Abend, match="Y6: the image copy is of an earlier page set"):
+        SmallEngine(put_back_by_hand, settings, page_set=1)
     assert 4 == len(SmallEngine(engine.disk, settings, page_set=1).bodies())
