@@ -18,8 +18,13 @@ from crash.scenarios import (
     message,
     pages_leave_early,
 )
+from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.checker import check
+from quaestor.qmgr.data.page_storage import PageSetDefinition
 from quaestor.qmgr.recovery.cold import _Look, cold_start
+from quaestor.qmgr.recovery.media import image_copy, restore
+from quaestor.storage.log_files import CI
 from quaestor.storage.page import PAGE, is_whole
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
@@ -155,7 +160,8 @@ def test_a_cold_start_that_is_cut_is_made_again():
         assert wanted == found, f"cut after {cut}"
 
 
-def test_pages_that_a_cut_cold_start_tore_are_mended():
+@pytest.mark.parametrize("readable", [True, False])
+def test_pages_that_a_cut_cold_start_tore_are_mended(readable):
     """Every sector of a page that it writes may be old or new; the space map page has its changes in the second."""
 
     def far(world):
@@ -174,7 +180,10 @@ def test_pages_that_a_cut_cold_start_tore_are_mended():
         with suppress(PowerCut):
             cold(survivor)
         survivor = survivor.after_power_cut(seed)
-        torn += not is_whole(survivor.open("pageset-01").read(PAGE, PAGE), 1, 1)
+        if not is_whole(survivor.open("pageset-01").read(PAGE, PAGE), 1, 1):
+            torn += 1
+            if not readable:
+                unreadable(survivor, 1)
         try:
             found = found_after(survivor, WIDE)
         except Abend:
@@ -183,3 +192,116 @@ def test_pages_that_a_cut_cold_start_tore_are_mended():
         assert wanted == found, f"cut after {cut}, seed {seed}"
         assert not survivor.names("cold-")
     assert torn
+
+
+@pytest.fixture
+def stopped():
+    """Page sets of a queue manager that was stopped, with a message on a page."""
+    engine = SmallEngine(settings=TINY)
+    unit = engine.begin()
+    engine.put(unit, message(1))
+    engine.commit(unit)
+    (arrival,) = engine.data.browse(engine.queue)
+    engine.recovery.latch.release()
+    engine.engine.stop()
+    return engine.disk, arrival.page
+
+
+def unreadable(disk, page):
+    disk.unreadable["pageset-01"] = range(page * PAGE + 512, page * PAGE + 1024)
+
+
+def test_a_page_that_is_not_in_use_need_not_be_readable(stopped):
+    """Once, nothing could be started any more."""
+    disk, page = stopped
+    unreadable(disk, page + 1)
+    assert not cold(disk).freed
+    engine = SmallEngine(disk, TINY)
+    unit = engine.begin()
+    engine.put(unit, message(2))
+    engine.commit(unit)
+    assert [message(1), message(2)] == engine.bodies()
+    assert [] == check(engine.data)
+
+
+@pytest.mark.parametrize("which", ["a space map page", "a message page"])
+def test_a_page_in_use_that_cannot_be_read_is_named_and_nothing_is_changed(stopped, which):
+    disk, page = stopped
+    page = 1 if which == "a space map page" else page
+    unreadable(disk, page)
+    before = disk.operations
+    with pytest.raises(Abend, match="CS3: a page is not whole") as caught:
+        cold(disk)
+    assert {"page_set": 1, "page": page} == caught.value.facts
+    assert before == disk.operations
+    disk.unreadable.clear()
+    assert [message(1)] == found_after(disk)
+
+
+def with_a_page_set_of_its_own():
+    """Page sets of a queue manager that was stopped; a command defined one of them, and a queue is on it."""
+    engine = SmallEngine(settings=TINY)
+    engine.engine.storage.define_page_set(7, PageSetDefinition(1))
+    unit = engine.begin()
+    engine.put(unit, message(7), queue=engine.data.queue(LocalQueue("FAR", page_set=7)))
+    engine.commit(unit)
+    engine.recovery.latch.release()
+    engine.engine.stop()
+    return engine.disk
+
+
+def test_a_page_set_that_a_command_defined_is_there():
+    """Once, nothing could be started: the definition had gone with the bootstrap data set."""
+    disk = with_a_page_set_of_its_own()
+    assert (0, 1, 7) == cold(disk).page_sets
+    engine = SmallEngine(disk, TINY)
+    assert [message(7)] == engine.bodies(engine.data.queue(LocalQueue("FAR", page_set=7)))
+    assert 0 == engine.buffers.page_sets[7].buffer_pool
+    assert [] == check(engine.data)
+
+
+def test_a_queue_whose_page_set_is_gone_is_named():
+    disk = with_a_page_set_of_its_own()
+    disk.delete("pageset-07")
+    assert (0, 1) == cold(disk).page_sets
+    with pytest.raises(Abend, match="O4: a queue is on a page set that is not there") as caught:
+        SmallEngine(disk, TINY)
+    assert {"queue": "FAR", "page_set": 7} == caught.value.facts
+    defined = replace(TINY, page_sets={0: 0, 1: 1, 7: 1})
+    engine = SmallEngine(disk, defined)
+    assert [] == engine.bodies(engine.data.queue(LocalQueue("FAR", page_set=7)))
+
+
+def test_an_image_copy_of_before_is_refused():
+    """Once, one that was taken beside much other work was brought up to date with the new log, without its beginning.
+
+    It is redone from the end of the log, which is far above the pages: much work has not reached them.
+    """
+    settings = replace(TINY, page_sets={0: 0, 1: 1, 2: 0}, buffer_pools={0: 600, 1: 64}, log_bytes=1 << 20)
+    engine = SmallEngine(settings=settings, page_set=1)
+    unit = engine.begin()
+    engine.put(unit, message(0))
+    engine.commit(unit)
+    engine.recovery.latch.release()
+    engine.engine.stop()
+    engine = SmallEngine(engine.disk, settings, page_set=1)
+    far = engine.data.queue(LocalQueue("FAR", page_set=2))
+    for number in range(60):
+        engine.put(engine.begin(), message(number), queue=far)
+    needed = image_copy(engine.recovery, 1, engine.disk)
+    made = cold_start(engine.disk, logs=3, log_bytes=1 << 20)
+    assert made.highest_rba + 2 * CI < needed
+    engine = SmallEngine(engine.disk, settings, page_set=1)
+    for number in range(1, 4):
+        unit = engine.begin()
+        engine.put(unit, message(number))
+        engine.commit(unit)
+    engine.recovery.latch.release()
+    engine.engine.stop()
+    with pytest.raises(Abend, match="Y6: the image copy is of an earlier page set"):
+        restore(engine.disk, 1)
+    put_back_by_hand = engine.disk.after_power_cut()
+    put_back_by_hand.files["pageset-01"] = put_back_by_hand.files["copy-01"]
+    with pytest.raises(Abend, match="Y6: the image copy is of an earlier page set"):
+        SmallEngine(put_back_by_hand, settings, page_set=1)
+    assert 4 == len(SmallEngine(engine.disk, settings, page_set=1).bodies())

@@ -78,7 +78,8 @@ class LogFiles(LogArchives):
         for number in range(logs):
             for copy in range(copies):
                 disk.create(log_name(copy, number), log_bytes).close()
-        inventory = Inventory(log_bytes, copies, [first_rba] + [-1] * (logs - 1), page_sets=list(page_sets))
+        starts, since = [first_rba] + [-1] * (logs - 1), dict.fromkeys(map(str, page_sets), first_rba)
+        inventory = Inventory(log_bytes, copies, starts, page_sets=list(page_sets), since=since)
         return cls(disk, Bootstrap.create(disk, inventory, dual=dual), archive=archive)
 
     @classmethod

@@ -30,6 +30,7 @@ FORMAT = 2
 
 PAGES_MAX = 1 << 24  # 64 GB
 NUMBER_MAX = 99
+NOT_WHOLE = b"\xff" * PAGE
 _DESCRIPTION = struct.Struct(">8sHHIQ")
 _MARK = b"PAGESET "
 
@@ -131,6 +132,15 @@ class PageSet:
     def read_raw(self, page: int, count: int) -> bytes:
         """Pages one after the other, unchecked."""
         return self.file.read(page * PAGE, count * PAGE)
+
+    def read_readable(self, page: int, count: int) -> bytes:
+        """The same; a page that cannot be read is not whole, the others of its run are as they are."""
+        try:
+            return self.read_raw(page, count)
+        except OSError:
+            if count == 1:
+                return NOT_WHOLE
+            return b"".join(self.read_readable(each, 1) for each in range(page, page + count))
 
     def write(self, page: int, run: Sequence[bytes | bytearray]) -> None:
         """Write a run of sealed pages; volatile until `sync`."""

@@ -8,6 +8,7 @@ Rules
   O3  Dropping a queue commits the end of its storage record first and frees the pages then; pages whose queue id is
       unknown are freed when the queue manager starts, so a cut in between loses nothing but time. Either is logged
       before the record of another queue that gets the same id.
+  O4  A queue whose page set is not there is named, and nothing starts.
 
 Called by message (through the data manager's protocol) and the loader.  Calls the data manager.
 """
@@ -18,7 +19,7 @@ from collections.abc import Iterable
 from quaestor.mqi.descriptors import MQMD, NO_ID
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import LocalQueue, MQObject, StorageClass, object_from_bytes
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.data.manager import DataManager
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.queue_store import AVAILABLE, Arrival
@@ -32,7 +33,7 @@ Key = tuple[int, str]
 
 
 class ObjectManager(DataManager):
-    """The data manager with its definitions (O1-O3)."""
+    """The data manager with its definitions (O1-O4)."""
 
     objects_queue: PrivateQueue
 
@@ -180,6 +181,9 @@ class ObjectManager(DataManager):
         if packed[0] == STORAGE_RECORD:
             _, queue_id, page_set = _STORAGE.unpack_from(packed)
             name = packed[_STORAGE.size :].decode()
+            if page_set not in self.buffers.page_sets:
+                text = "a queue is on a page set that is not there; put it back, or define a new one"
+                raise Abend("O4", text, queue=name, page_set=page_set)
             self._know(PrivateQueue(queue_id, name, self.buffers.page_sets[page_set]))
             self._settle((STORAGE_RECORD, name), arrival, packed)
         else:

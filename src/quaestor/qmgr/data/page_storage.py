@@ -11,6 +11,8 @@ Rules
       set keeps its buffer pool as long as it is there.
   PS4 LOCATION and PAGECLAS are kept and reported, and LOCATION limits the number of buffers as on z/OS; the memory is
       the process's own either way.
+  PS5 A page set that was made and that nobody defines any more is there all the same, in the first buffer pool: after
+      a cold start only the file is left of what a command defined.
 
 Called by the engine (at start) and by command.  Calls buffer, space, the bootstrap data set, page_set.
 """
@@ -57,7 +59,7 @@ class PageSetDefinition:
 
 
 class PageStorage:
-    """Buffer pools and page sets (PS1-PS4). Once open, every call holds the engine latch."""
+    """Buffer pools and page sets (PS1-PS5). Once open, every call holds the engine latch."""
 
     def __init__(
         self,
@@ -89,6 +91,8 @@ class PageStorage:
         """Make the pools and open the page sets, before restart."""
         for number, pool in self.pools.items():
             self._make_pool(number, pool)
+        for number in self._inventory.page_sets:
+            self.page_sets.setdefault(number, PageSetDefinition(min(self.pools, default=0)))  # PS5
         for number, definition in self.page_sets.items():
             if definition.buffer_pool not in self.pools:
                 raise Abend(

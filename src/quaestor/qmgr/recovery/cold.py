@@ -3,9 +3,11 @@
 Rules
   CS1 What the page sets hold is taken as it is: work that was not committed stays as far as it had reached them, and
       committed work that had not reached them is lost. It is for when log and archives are lost; nothing else is worse.
-  CS2 The new log begins above every RBA on any page, so that no page is newer than its log.
+  CS2 The new log begins above every RBA on any page, so that no page is newer than its log, and above those from which
+      the image copies that are here must be redone: it is not their log, and they are refused from now on.
   CS3 Page set 0 must be there. Every page that the space map calls used must be whole, and no page set may be an image
-      copy that was not brought up to date: what is not is named, and nothing is changed.
+      copy that was not brought up to date: what is not is named, and nothing is changed. A page that cannot be read is
+      not whole.
   CS4 A cold start that is cut leaves page sets without a bootstrap data set, which refuse to start; it is made again.
       Pages that it writes over their old selves are durable in a file beside them before: what a cut tears is there.
   CS5 A page that the space map calls a message page may not have reached the page set: it was never written, or holds
@@ -15,12 +17,13 @@ Rules
       the page set: its record is deleted, or the text of another would be taken for its own. Text of an earlier message
       of the same length, in the same pages, cannot be told from it where neither had been written again.
 
-Called by `quaestor log cold-start`.  Calls page_set, text_pages, bootstrap, log_files.
+Called by `quaestor log cold-start`.  Calls media, page_set, text_pages, bootstrap, log_files.
 """
 
 from dataclasses import dataclass
 
 from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.recovery.media import copy_name
 from quaestor.storage.bootstrap import NAMES as BOOTSTRAP_NAMES
 from quaestor.storage.changes import FREE, MESSAGE_PAGE, SPAN, TEXT_PAGE, VOLATILE_PAGE, map_page_of
 from quaestor.storage.disk import Disk
@@ -80,7 +83,8 @@ def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bo
             _mend(disk, number)
     looks = [_Look(disk, number) for number in numbers]
     highest = max(look.highest_rba for look in looks)
-    first = (highest // CI + 2) * CI
+    begins_behind = max(highest, *(_copied_at(disk, number) for number in numbers))
+    first = (begins_behind // CI + 2) * CI
     archives = [name for name in disk.names("archive-") if ARCHIVE.fullmatch(name)]
     for name in filter(disk.exists, BOOTSTRAP_NAMES):
         disk.delete(name)  # CS4
@@ -93,6 +97,16 @@ def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bo
     return ColdStart(numbers, pages, highest, first, freed, without_text)
 
 
+def _copied_at(disk: Disk, number: int) -> int:
+    """From where a page set's image copy must be redone, 0 where there is none that could be put back (CS2)."""
+    if not disk.exists(copy_name(number)):
+        return 0
+    copy = disk.open(copy_name(number))
+    first = PageSet(number, copy, 1).read_readable(0, 1)
+    copy.close()
+    return media_rba(first) if is_whole(first, number, 0) else 0
+
+
 def _mend(disk: Disk, number: int) -> None:
     """Pages that were torn when a cold start was cut, from the file beside them (CS4)."""
     if not disk.exists(ASIDE.format(number)):
@@ -101,7 +115,8 @@ def _mend(disk: Disk, number: int) -> None:
     for at in range(0, aside.size(), PAGE):
         contents = aside.read(at, PAGE)
         page = header_of(contents).page if len(contents) == PAGE else 0
-        if page and is_whole(contents, number, page) and page_set.read(page) is None:
+        there = page_set.read_readable(page, 1)
+        if page and is_whole(contents, number, page) and not is_whole(there, number, page):
             page_set.write(page, [contents])
     page_set.sync()
     page_set.close()
@@ -137,12 +152,12 @@ class _Look:
         return self.pages, self._freed, self._without_text
 
     def _span(self, page_set: PageSet, base: int) -> None:
-        space = bytearray(page_set.read_raw(map_page_of(base), 1))
+        space = bytearray(page_set.read_readable(map_page_of(base), 1))
         _check(page_set, map_page_of(base), space)
         self._uses[base], freed = space, self._freed
         end = min(base + SPAN, page_set.pages)
         for first in range(base, end, RUN):
-            raw = page_set.read_raw(first, min(RUN, end - first))
+            raw = page_set.read_readable(first, min(RUN, end - first))
             for place in range(len(raw) // PAGE):
                 self._page(page_set, first + place, raw[place * PAGE : (place + 1) * PAGE], space)
         if self._freed > freed:

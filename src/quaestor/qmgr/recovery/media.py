@@ -13,7 +13,8 @@ Rules
   Y6  Every page in use is whole in a copy: one that is not would take the place of the last good one. One that is not
       in use and not whole is copied empty: pages may be copied before, and their space map page after, they are used.
       Before a copy takes the place of a page set it is looked at again, and so is whether the log still has all that it
-      lacks: what cannot be brought up to date is refused, and nothing is changed.
+      lacks: what cannot be brought up to date is refused, and nothing is changed. One of an earlier page set of the
+      number, or of before a cold start, is refused at a start too, where somebody put it there himself.
   Y7  A copy is taken in pieces: a run of pages is read with the engine latch held, as pages are written with it, and
       written without it, so that others work meanwhile. Pages are then of different ages, as on a disk after a power
       cut, and redo makes them one age: it begins at the oldest change that was not on disk when the copy began.
@@ -27,6 +28,7 @@ from contextlib import suppress
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.recovery.describe import records
 from quaestor.qmgr.recovery.manager import RecoveryManager
+from quaestor.storage.bootstrap import Inventory
 from quaestor.storage.changes import FREE, SPAN, VOLATILE_PAGE, header, map_page_of
 from quaestor.storage.disk import Disk, File
 from quaestor.storage.log_files import LogFiles
@@ -35,8 +37,6 @@ from quaestor.storage.page_set import PageSet, describe, described_pages, file_n
 
 RUN = 64
 """Pages of a piece."""
-
-NOT_WHOLE = b"\xff" * PAGE
 
 
 def copy_name(number: int) -> str:
@@ -152,26 +152,16 @@ def _whole_run(recovery: RecoveryManager, page_set: PageSet, page: int, count: i
     """Pages as they are on disk, all of them whole (Y6)."""
     number = page_set.number
     uses = recovery.buffers.pool_of[number].peek(page_set, map_page_of(page)).data or b""
-    raw = _readable(page_set, page, count)
+    raw = page_set.read_readable(page, count)
     if _torn_in(raw, number, page, uses) is not None:  # in a cut, maybe, and begun anew in memory since
         recovery.buffers.write_all()
         page_set.harden()
-        raw = _readable(page_set, page, count)
+        raw = page_set.read_readable(page, count)
     torn = _torn_in(raw, number, page, uses)
     if torn is not None:
         text = "a page is not whole and no image copy is taken; recover the page set from the copy before"
         raise NotCopiedError("Y6", text, page_set=number, page=torn)
     return _emptied(raw, number, page, uses)
-
-
-def _readable(page_set: PageSet, page: int, count: int) -> bytes:
-    """Pages as they are on disk; one that cannot be read is not whole, the others of its run are."""
-    try:
-        return page_set.read_raw(page, count)
-    except OSError:
-        if count == 1:
-            return NOT_WHOLE
-        return b"".join(_readable(page_set, each, 1) for each in range(page, page + count))
 
 
 def _torn_in(raw: bytes, number: int, first: int, uses: bytes | bytearray) -> int | None:
@@ -225,14 +215,19 @@ def _check_log(files: LogFiles, number: int, rba: int) -> None:
     """Whether the log has all that an image copy lacks, and has it good (Y6)."""
     if number not in files.inventory.page_sets:
         raise Abend("T4", "no such page set", page_set=number, there_are=sorted(files.inventory.page_sets))
-    if rba < files.inventory.since.get(str(number), 0):
-        raise Abend("Y6", "the image copy is of an earlier page set of this number", page_set=number)
+    _check_since(files.inventory, number, rba)
     if not files.holds(rba) and rba < files.inventory.written_rba:
         text = "the log no longer holds what the image copy lacks; put its archives back or use a newer copy"
         raise Abend("F2", text, page_set=number, needed_from=f"{rba:012X}")
     if rba < files.inventory.written_rba:
         for _ in records(files, rba):
             pass
+
+
+def _check_since(inventory: Inventory, number: int, rba: int) -> None:
+    """Whether an image copy is of the page set that has this number now, and of the log that it has (Y6)."""
+    if rba < inventory.since.get(str(number), 0):
+        raise Abend("Y6", "the image copy is of an earlier page set of this number", page_set=number)
 
 
 def restore(disk: Disk, number: int) -> None:
@@ -258,10 +253,12 @@ def _complete(target: File, first: bytes | bytearray) -> None:
 
 
 def restored(recovery: RecoveryManager) -> dict[int, int]:
-    """{page set: RBA} of page sets that are restored image copies (Y2)."""
+    """{page set: RBA} of page sets that are restored image copies (Y2), whichever way they came there (Y6)."""
     found = {}
+    inventory = recovery.log.files.inventory
     for number, page_set in recovery.buffers.page_sets.items():
         first = page_set.read_raw(0, 1)
         if is_whole(first, number, 0) and media_rba(first):
             found[number] = media_rba(first)
+            _check_since(inventory, number, found[number])
     return found
