@@ -174,6 +174,30 @@ def test_a_page_set_that_cannot_be_made_is_refused_and_nothing_else(operation, c
     assert ([b"goes on"], True) == (again.bodies(), 3 in again.buffers.page_sets)
 
 
+def test_a_page_set_stays_while_the_log_is_waited_for_that_says_of_its_first_queue(monkeypatch):
+    small = SmallEngine()
+    storage, log, said = small.engine.storage, small.log, []
+    storage.define_page_set(5, PageSetDefinition(1))
+    force = log.force
+
+    def deleted_meanwhile(rba):
+        with small.recovery.latch:
+            monkeypatch.setattr(log, "force", force)
+            with fails(Reason.OBJECT_IN_USE):
+                storage.delete_page_set(5)
+            said.append("refused")
+        force(rba)
+
+    monkeypatch.setattr(log, "force", deleted_meanwhile)
+    queue = small.data.queue(LocalQueue("NEW", page_set=5))
+    unit = small.begin()
+    small.put(unit, b"kept", queue=queue)
+    small.commit(unit)
+    assert said == ["refused"]
+    again = small.again()
+    assert again.get(again.begin(), again.data.queue(LocalQueue("NEW"))) == b"kept"
+
+
 def test_page_set_0_stays_and_a_settings_page_set_that_was_deleted_stays_away():
     small = SmallEngine()
     with fails(Reason.OBJECT_IN_USE):

@@ -4,7 +4,8 @@ Rules
   O1  A definition is one message on the queue of objects (id 1); replacing it takes the old one and puts the new one
       in the same unit of recovery.
   O2  A queue's storage (its id and page set) is recorded apart from its definition, so that the two may be changed
-      apart. Queue ids are not used again while a page may still carry one.
+      apart. Queue ids are not used again while a page may still carry one. A queue is known as soon as its record is
+      logged: its page set is not deleted while the log is waited for (PS3).
   O3  Dropping a queue commits the end of its storage record first and frees the pages then; pages whose queue id is
       unknown are freed when the queue manager starts, so a cut in between loses nothing but time. Either is logged
       before the record of another queue that gets the same id.
@@ -117,8 +118,8 @@ class ObjectManager(DataManager):
         unit = self.recovery.begin()
         packed = _STORAGE.pack(STORAGE_RECORD, queue.queue_id, page_set) + definition.name.encode()
         self._write(unit, (STORAGE_RECORD, definition.name), packed)
-        self.recovery.commit(unit)
         self._know(queue)
+        self.recovery.commit(unit)
         self.redefine(queue, definition)
         return queue
 
