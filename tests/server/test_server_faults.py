@@ -20,7 +20,7 @@ from quaestor import MQMD, AliasQueue, GetOptions, LocalQueue, ModelQueue, MQErr
 from quaestor.mqi.objects import DefinitionType
 from quaestor.mqi.options import CloseOptions
 from quaestor.server.link import Link
-from quaestor.storage.real_disk import RealFile
+from quaestor.storage.real_file import RealFile
 
 SRC = str(Path(quaestor.__file__).parents[1])
 NOW, GET_NOW, LATER = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT, PutOptions.ASYNC_RESPONSE
