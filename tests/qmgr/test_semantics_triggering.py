@@ -7,10 +7,10 @@ from qmgr.small import EVERYTHING, HeldForce, page_queue_manager
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.headers import TriggerMessage
 from quaestor.mqi.objects import LocalQueue, Process, QueueManagerAttributes, TriggerType
-from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.options import OpenOptions, PutOptions
 from quaestor.mqi.reports import Report
 
-NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
+NOW = PutOptions.NO_SYNCPOINT
 
 
 def test_23_a_report_wakes_a_getter_and_triggers(app, orders, monitor):
