@@ -2,9 +2,11 @@
 
 import pytest
 
+from model.answers import fails
 from qmgr.command.console import Console
 from qmgr.small import HeldForce
 from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.reasons import Reason
 
 XID = b"XID-1"
 KEPT, LOST = MQMD(persistence=1), MQMD(persistence=0)
@@ -70,7 +72,7 @@ def test_only_who_prepared_a_unit_is_shown_so(console):
 def test_a_decision_that_names_no_unit_changes_nothing(console):
     console.app.put("ORDERS", "x", KEPT)
     console.app.prepare(XID)
-    with pytest.raises(Exception, match="UNKNOWN_OBJECT_NAME"):
+    with fails(Reason.UNKNOWN_OBJECT_NAME):
         console.app.commit_prepared(b"XID-2")
     assert ["PREPARED"] == states(console)
 
