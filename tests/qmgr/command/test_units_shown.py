@@ -46,6 +46,11 @@ def test_a_prepared_unit_is_shown_with_its_beginning_and_its_urid(console):
     assert int(prepared["QMURID"], 16)
 
 
+def test_without_a_unit_there_is_neither_a_beginning_nor_a_urid(console):
+    (idle,) = console.rows("DISPLAY CONN(*) ALL")
+    assert ["NONE", "", "", "000000000000"] == [idle[each] for each in ("UOWSTATE", "UOWSTDA", "UOWSTTI", "QMURID")]
+
+
 def test_the_unit_that_was_begun_since_is_shown_first(console):
     console.app.put("ORDERS", "x", KEPT)
     console.app.prepare(XID)
