@@ -36,8 +36,6 @@ READY, TAKEN = 5, 6
 SHAPE = Shape("BENCH", entries=1_000_000, elements=6_000_000)
 PUTS = 20  # before the gets that take them: a queue that is neither empty nor deep
 
-Loop = Callable[[float], dict[str, float]]
-
 
 def nobody(_token: int) -> None:
     """Nothing is watched."""

@@ -2,9 +2,6 @@
 
 Rules
   BO1 Objects have numbers, from 1 up; a number that is not open is 2019.
-  BO2 Without a syncpoint option a put or get is outside syncpoint: the rule of the platforms IBM's package runs on.
-  BO3 Options that only steer what we do not have (read ahead, cluster binding, response type) are dropped; any other
-      option that is not known is 2046.
   BO4 A get whose room is too small answers the length that was needed (2080), or the part that fits (2079). What it
       needs includes the properties that travel with the message, so it may be more than the body. Unlocking a message
       returns nothing of it, and warns of nothing.
@@ -14,10 +11,10 @@ Rules
       the queue that was made from it. The names resolved are those of the queue here, also of one that leads elsewhere.
   BO8 A get with a descriptor of version 1 first asks with room for an extension (EX4). Where the message needs none
       and fits without, that very message is asked for again; where somebody else has it by then, all begins anew.
-  BO9 A structure with another eye-catcher than its own, or of a version that is not known, is refused: 2026, 2044, 2173
-      or 2186.
 
-Called by calls.  Calls the native API, structures, extensions, consumers.
+BO2, BO3 and BO9 are of `asked`.
+
+Called by calls.  Calls the native API, asked, structures, extensions, consumers.
 """
 
 import itertools
@@ -28,14 +25,25 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ibmmqc import attributes, extensions
+from ibmmqc.asked import (
+    CONVERT,
+    FORCE_HEADER,
+    NO_PROPERTIES,
+    OPEN_DROPPED,
+    get_options,
+    known,
+    put_options,
+    selection,
+    target_of,
+)
 from ibmmqc.attributes import NAMELIST, PROCESS, QUEUE, QUEUE_MANAGER, STORAGE_CLASS, Inquired
 from ibmmqc.consumers import Call, Consumers
 from ibmmqc.descriptors import converted, envelope, group_status, in_byte_order, returned
 from ibmmqc.doors import Door
 from ibmmqc.properties import FORMAT_RFH2, MessageHandle, carried
-from ibmmqc.structures import GMO, MD, OD, PMO, VERSIONS, Structure
+from ibmmqc.structures import GMO, MD, OD, PMO
 from quaestor.mqi.calls import QueueHandle
-from quaestor.mqi.descriptors import CCSID_UTF8, MQMD, NO_ID, Target
+from quaestor.mqi.descriptors import CCSID_UTF8, MQMD
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import COMMAND_QUEUE, MQObject, Namelist, Process, QueueManagerAttributes, StorageClass
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions, put1_plan
@@ -47,22 +55,6 @@ KINDS: dict[int, type[MQObject]] = {
     STORAGE_CLASS: StorageClass,
     QUEUE_MANAGER: QueueManagerAttributes,
 }
-
-OPEN_DROPPED = 16384 | 32768 | 65536 | 131072 | 262144 | 524288 | 1048576 | 4194304  # BO3
-PUT_DROPPED = 65536 | 131072 | 262144 | 8388608
-GET_DROPPED = 65536 | 262144
-CONVERT = 16384
-ASYNC_RESPONSE = 65536
-NO_PROPERTIES, IN_HANDLE, FORCE_HEADER, COMPATIBLE = 1 << 26, 1 << 27, 1 << 25, 1 << 28
-_PROPERTY_OPTIONS = NO_PROPERTIES | IN_HANDLE | FORCE_HEADER | COMPATIBLE
-_IN_OR_OUT = int(GetOptions.SYNCPOINT | GetOptions.NO_SYNCPOINT | GetOptions.SYNCPOINT_IF_PERSISTENT)
-_NOT_TAKING = int(
-    GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR | GetOptions.UNLOCK
-)
-_ERRORS = {"MD": Reason.MD_ERROR, "OD": Reason.OD_ERROR, "PMO": Reason.PMO_ERROR, "GMO": Reason.GMO_ERROR}
-_VERSION_WITH_MATCH = _VERSION_WITH_GROUPS = 2
-MATCH_OFFSET = 16
-"""What is selected by its offset in a message is all of it: there are no segments."""
 
 Got = tuple[bytes, bytes, bytes, int, int, int]
 
@@ -127,9 +119,9 @@ class Bound:
 
     def open(self, od: bytes, options: int) -> tuple[int, bytes]:
         """MQOPEN: the number of the object, and the descriptor with the name it came to have."""
-        asked = _known(OD, od)
+        asked = known(OD, od)
         if asked["ObjectType"] == QUEUE:
-            opened: QueueHandle | Other = self.connection.open(_target(asked), options & ~OPEN_DROPPED)
+            opened: QueueHandle | Other = self.connection.open(target_of(asked), options & ~OPEN_DROPPED)
         else:
             opened = self._other(asked, options)
         hobj = next(self._number)
@@ -203,7 +195,7 @@ class Bound:
 
     def put(self, hobj: int, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes]:
         """MQPUT: descriptor and options as they came to be."""
-        handle, asked = self._queue(hobj), _known(PMO, pmo)
+        handle, asked = self._queue(hobj), known(PMO, pmo)
         said, body = self._said(md, asked, body)
         message = handle.put(body, said, put_options(asked["Options"]), context=self._context(asked))
         self._asked(handle.name, asked["Options"])
@@ -211,17 +203,17 @@ class Bound:
 
     def put1(self, od: bytes, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes]:
         """MQPUT1."""
-        target, asked = _known(OD, od), _known(PMO, pmo)
+        target, asked = known(OD, od), known(PMO, pmo)
         said, body = self._said(md, asked, body)
         options = put_options(asked["Options"])
         put1_plan(options)
         passed = options & (PutOptions.PASS_ALL_CONTEXT | PutOptions.PASS_IDENTITY_CONTEXT)
         alternate = options & PutOptions.ALTERNATE_USER_AUTHORITY
         if not passed:
-            message = self.connection.put1(_target(target), body, said, options)
+            message = self.connection.put1(target_of(target), body, said, options)
         else:
             with self.connection.open(
-                _target(target), OpenOptions.OUTPUT | passed | alternate
+                target_of(target), OpenOptions.OUTPUT | passed | alternate
             ) as queue:  # the same bits
                 message = queue.put(body, said, options, context=self._context(asked))
         self._asked(target["ObjectName"], asked["Options"])
@@ -249,7 +241,7 @@ class Bound:
 
     def _said(self, md: bytes, asked: dict[str, Any], body: bytes) -> tuple[MQMD, bytes]:
         """Descriptor and body as they are stored: without an extension, with properties (EX1, BO5)."""
-        said, body = extensions.honoured(envelope(_known(MD, md)), body)
+        said, body = extensions.honoured(envelope(known(MD, md)), body)
         return self._with_properties(said, asked, body)
 
     def _with_properties(self, said: MQMD, asked: dict[str, Any], body: bytes) -> tuple[MQMD, bytes]:
@@ -261,7 +253,7 @@ class Bound:
 
     def get(self, hobj: int, md: bytes, gmo: bytes, room: int) -> Got:
         """MQGET: body, descriptor, options, length, completion and reason code."""
-        asked, sought = _known(GMO, gmo), _known(MD, md)
+        asked, sought = known(GMO, gmo), known(MD, md)
         keeps_handle = asked["MsgHandle"] in self._message_handles and not asked["Options"] & FORCE_HEADER
         strips = keeps_handle or bool(asked["Options"] & NO_PROPERTIES)
         cuts_here = strips and bool(asked["Options"] & GetOptions.ACCEPT_TRUNCATED_MSG)
@@ -282,7 +274,7 @@ class Bound:
 
     def _got(self, handle: QueueHandle, asked: dict[str, Any], sought: dict[str, Any], room: int | None) -> Message:
         """The message, if it has so much room (BO8)."""
-        options, chosen = get_options(asked["Options"]), _selection(asked, sought)
+        options, chosen = get_options(asked["Options"]), selection(asked, sought)
         wait_ms = asked["WaitInterval"] if asked["Options"] & GetOptions.WAIT else None
         if room is None or sought["Version"] > 1 or options & GetOptions.ACCEPT_TRUNCATED_MSG:
             return handle.get(options, wait_ms=wait_ms, max_length=room, **chosen)
@@ -347,14 +339,6 @@ class Bound:
         return body, md, length, reason or (0 if warned is None else int(warned.reason))
 
 
-def _known(structure: Structure, packed: bytes) -> dict[str, Any]:
-    """The fields of a structure that says what it is, in a version that is known (BO9)."""
-    fields, kind = structure.read(packed), structure.name[2:]
-    if fields["StrucId"] != kind or not 1 <= fields["Version"] <= VERSIONS[kind.lower()]:
-        raise MQError(_ERRORS[kind], structure=fields["StrucId"], version=fields["Version"])
-    return fields
-
-
 def _extended(md: bytes) -> bytes:
     """A descriptor that says that an extension leads the body."""
     fields = {"Encoding": extensions.ENCODING_NATIVE, "CodedCharSetId": CCSID_UTF8}
@@ -371,42 +355,10 @@ def _unless_gone() -> Iterator[None]:
             raise
 
 
-def _target(asked: dict[str, Any]) -> Target:
-    return Target(asked["ObjectName"], asked["ObjectQMgrName"], asked["DynamicQName"], asked["AlternateUserId"])
-
-
 def _is_made_from(name: str, pattern: str) -> bool:
     """Whether a queue of this name can have been made from a model, with this name for dynamic queues (BO7)."""
     prefix, generated, _ = pattern.partition("*")
     return name.startswith(prefix) if generated else name == pattern
-
-
-def put_options(options: int) -> int:
-    """Put options as the native API takes them (BO2, BO3)."""
-    kept = options & ~PUT_DROPPED
-    return kept if kept & (PutOptions.SYNCPOINT | PutOptions.NO_SYNCPOINT) else kept | PutOptions.NO_SYNCPOINT
-
-
-def get_options(options: int) -> int:
-    """Get options as the native API takes them (BO2, BO3)."""
-    kept = options & ~(GET_DROPPED | CONVERT | _PROPERTY_OPTIONS)
-    return kept if kept & (_IN_OR_OUT | _NOT_TAKING) else kept | GetOptions.NO_SYNCPOINT
-
-
-def _selection(asked: dict[str, Any], sought: dict[str, Any]) -> dict[str, Any]:
-    """Which message is meant, by the options and the descriptor passed."""
-    match = asked["MatchOptions"] & ~MATCH_OFFSET if asked["Version"] >= _VERSION_WITH_MATCH else 1 | 2
-    if sought["Version"] < _VERSION_WITH_GROUPS:
-        sought = {**sought, "GroupId": NO_ID, "MsgSeqNumber": 1}
-    chosen: dict[str, Any] = {"match": match}
-    for bit, key, field in ((1, "msg_id", "MsgId"), (2, "correl_id", "CorrelId"), (4, "group_id", "GroupId")):
-        if match & bit and sought[field] != NO_ID:
-            chosen[key] = sought[field]
-    if match & 8:
-        chosen["sequence"] = sought["MsgSeqNumber"]
-    if match & 32:
-        chosen["token"] = int.from_bytes(asked["MsgToken"], "big")
-    return chosen
 
 
 def _needed(error: MQError) -> int:

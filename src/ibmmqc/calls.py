@@ -18,7 +18,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ibmmqc import consumers, doors
-from ibmmqc.bound import ASYNC_RESPONSE, AsyncPuts, Bound, Got
+from ibmmqc.asked import ASYNC_RESPONSE
+from ibmmqc.bound import AsyncPuts, Bound, Got
 from ibmmqc.consumers import Call, Consumer
 from ibmmqc.properties import MessageHandle, shown
 from ibmmqc.structures import CBD, CNO, CSP, DMPO, IMPO, PMO, STS, connection_name, pointed

@@ -5,7 +5,6 @@ Figures are the papers' own where they print any (MP1B tables T-14 and T-16, MP1
 """
 
 POOL = {"buffer_pool": 3, "buffers": 1000, "stealable_low": 500, "location": 0}
-LOG_DUAL = {"io_us_copy_1": 400, "io_us_copy_2": 420}
 CHANNEL = {"channel": "TO.QM2", "channel_type": 1, "messages": 100, "persistent_messages": 100}
 STRUCTURE = {"structure": "APPLICATION1", "entries_high": 1313, "elements_high": 7192, "bytes_per_entry": 1402}
 QUEUE = {"queue": "ORDERS", "page_set": 3, "buffer_pool": 3, "is_shared": 0}

@@ -6,7 +6,6 @@ is said in the history, because only then may messages that are not persistent b
 
 import threading
 import time
-from itertools import combinations
 
 from chaos.world import MEMBERS
 
@@ -118,7 +117,6 @@ FAULTS = {
     )
 }
 WITHOUT_REPOSITORY = [name for name in FAULTS if "repository" not in name]
-PAIRS = list(combinations(FAULTS, 2))
 
 
 def possible(engine):

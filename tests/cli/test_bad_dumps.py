@@ -11,7 +11,7 @@ from cli.commands import run
 from pipeline.lakes import HOUR_US, MONDAY_US, dump, task
 from quaestor.cli import lake_load
 from quaestor.cli.dumps import progress
-from quaestor.pipeline import ingest
+from quaestor.pipeline import dump_orders
 
 RECORDS = [task(n, MONDAY_US + n * HOUR_US) for n in range(1, 13)]
 UNREAD = Path("/proc/self/mem")  # can be opened by its owner, and not be read from its beginning
@@ -156,13 +156,13 @@ def test_of_a_folder_what_can_be_read_is_loaded(tmp_path):
 @pytest.mark.usefixtures("no_spark", "bad")
 def test_a_dump_that_goes_when_spark_has_started_is_told_too(tmp_path, monkeypatch):
     """Beside another, and alone: then nothing was changed."""
-    read = ingest._run
+    read = dump_orders._run
 
     def vanishing(*given):
         (tmp_path / "b.smf").unlink(missing_ok=True)
         return read(*given)
 
-    monkeypatch.setattr(ingest, "_run", vanishing)
+    monkeypatch.setattr(dump_orders, "_run", vanishing)
     done = run("lake", "load", "LAKE", "a.smf", "b.smf", "--no-summaries", code=1)
     gone = f"{tmp_path / 'b.smf'}: a task could not read it: no such file"
     assert [SPARK, gone] == done.stderr.splitlines()

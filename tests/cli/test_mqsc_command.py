@@ -177,6 +177,7 @@ def test_the_prompt_offers_only_what_is_supported():
     offered = [c.text for c in CommandCompleter().get_completions(Document("DEFINE "), None)]
     assert "QLOCAL" in offered
     assert "CHANNEL" not in offered
+    assert (["PING"], 0) == completions("", {("PING", "QMGR")})
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,13 @@ def test_33_a_full_log_refuses_new_work_and_still_ends_what_it_has():
     assert [] == check(engine.data)
 
 
-def test_a_restart_without_log_for_page_images_says_what_to_do(monkeypatch):
-    """J5: as often as it is tried, nothing is lost; more buffers or space for an archive end it."""
-    many = replace(TINY, logs=2, log_bytes=128 << 10, buffer_pools={0: 24, 1: 400}, pages=256, logload=10**6)
-    few = replace(many, buffer_pools={0: 12, 1: 8})
-    world = World(FaultyDisk(), many)
+MANY_BUFFERS = replace(TINY, logs=2, log_bytes=128 << 10, buffer_pools={0: 24, 1: 400}, pages=256, logload=10**6)
+FEW_BUFFERS = replace(MANY_BUFFERS, buffer_pools={0: 12, 1: 8})
+
+
+def with_pages_to_log_again():
+    """After a checkpoint many pages are changed, so that a restart logs their images."""
+    world = World(FaultyDisk(), MANY_BUFFERS)
     world.unit(puts=[message(n, 700) for n in range(100)])
     world.engine.buffers.write_all()
     for _ in range(2):
@@ -100,38 +102,36 @@ def test_a_restart_without_log_for_page_images_says_what_to_do(monkeypatch):
     world.engine.log.check_space()
     for _ in range(90):
         world.unit(gets=1)
+    return world
+
+
+def test_a_restart_without_log_for_page_images_says_what_to_do(monkeypatch):
+    """J5: as often as it is tried, nothing is lost; more buffers or space for an archive end it."""
+    world = with_pages_to_log_again()
     disk = world.disk.after_power_cut()
     with monkeypatch.context() as full:
         full.setattr(LogFiles, "make_ready", lambda _files: no_space(0))
-        assert world.state == found_after(disk.after_power_cut(), many)
+        assert world.state == found_after(disk.after_power_cut(), MANY_BUFFERS)
         for _ in range(4):
             with pytest.raises(Abend, match=r"J5.*nothing is lost; make space .*more buffers.*no space"):
-                SmallEngine(disk, few)
+                SmallEngine(disk, FEW_BUFFERS)
             disk = disk.after_power_cut()
-    assert world.state == found_after(disk, few)
+    assert world.state == found_after(disk, FEW_BUFFERS)
 
 
 @pytest.mark.parametrize("before", [0, 1440, 2880])
 def test_starts_without_log_for_page_images_leave_what_one_with_more_buffers_needs(monkeypatch, before):
     """J6: however the images come to lie in the last of the log."""
-    many = replace(TINY, logs=2, log_bytes=128 << 10, buffer_pools={0: 24, 1: 400}, pages=256, logload=10**6)
-    world = World(FaultyDisk(), many)
-    world.unit(puts=[message(n, 700) for n in range(100)])
-    world.engine.buffers.write_all()
-    for _ in range(2):
-        world.engine.recovery.checkpoint()
-    world.engine.log.check_space()
-    for _ in range(90):
-        world.unit(gets=1)
+    world = with_pages_to_log_again()
     world.engine.log.append(Kind.FILLER, 0, 0, 0, 0, 0, bytes(before))
     world.engine.log.force(world.engine.log.end - 1)
     disk = world.disk.after_power_cut()
     monkeypatch.setattr(LogFiles, "make_ready", lambda _files: no_space(0))
     for _ in range(4):
         with pytest.raises(Abend, match="J5"):
-            SmallEngine(disk, replace(many, buffer_pools={0: 12, 1: 8}))
+            SmallEngine(disk, FEW_BUFFERS)
         disk = disk.after_power_cut()
-    assert world.state == found_after(disk, many)
+    assert world.state == found_after(disk, MANY_BUFFERS)
 
 
 def test_media_recovery_without_log_for_page_images_wants_space_for_an_archive(monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ibmmqc import attributes, bound, calls, consumers, descriptors, events, properties
+from ibmmqc import asked, attributes, calls, consumers, descriptors, events, properties
 from quaestor.mqi import descriptors as mqi_descriptors
 from quaestor.mqi import messages, objects, options, pcf, reasons, reports
 
@@ -95,12 +95,12 @@ def test_message_flags_have_ibms_numbers():
         (attributes.QUEUE, "MQOT_Q"),
         (attributes.EXCLUSIVE, "MQOO_INPUT_EXCLUSIVE"),
         (attributes.SHARED, "MQOO_INPUT_SHARED"),
-        (bound.CONVERT, "MQGMO_CONVERT"),
-        (bound.ASYNC_RESPONSE, "MQPMO_ASYNC_RESPONSE"),
-        (bound.NO_PROPERTIES, "MQGMO_NO_PROPERTIES"),
-        (bound.IN_HANDLE, "MQGMO_PROPERTIES_IN_HANDLE"),
-        (bound.FORCE_HEADER, "MQGMO_PROPERTIES_FORCE_MQRFH2"),
-        (bound.COMPATIBLE, "MQGMO_PROPERTIES_COMPATIBILITY"),
+        (asked.CONVERT, "MQGMO_CONVERT"),
+        (asked.ASYNC_RESPONSE, "MQPMO_ASYNC_RESPONSE"),
+        (asked.NO_PROPERTIES, "MQGMO_NO_PROPERTIES"),
+        (asked.IN_HANDLE, "MQGMO_PROPERTIES_IN_HANDLE"),
+        (asked.FORCE_HEADER, "MQGMO_PROPERTIES_FORCE_MQRFH2"),
+        (asked.COMPATIBLE, "MQGMO_PROPERTIES_COMPATIBILITY"),
         (calls.UNUSABLE, "MQHO_UNUSABLE_HOBJ"),
         (calls.UNUSABLE, "MQHC_UNUSABLE_HCONN"),
         (calls.FUNCTION_NOT_SUPPORTED, "MQRC_FUNCTION_NOT_SUPPORTED"),
@@ -212,16 +212,16 @@ def test_options_that_are_dropped_have_no_meaning_here():
         "MQGMO", "ALL_SEGMENTS_AVAILABLE COMPLETE_MSG"
     )  # fmt: skip
     dropped = [sum(getattr(CMQC, f"{prefix}_{name}") for name in names.split()) for prefix, names in named]
-    assert [bound.OPEN_DROPPED, bound.PUT_DROPPED, bound.GET_DROPPED] == dropped
+    assert [asked.OPEN_DROPPED, asked.PUT_DROPPED, asked.GET_DROPPED] == dropped
 
 
 @pytest.mark.parametrize("flag", list(options.GetOptions), ids=lambda flag: flag.name)
 def test_get_options_we_know_are_passed_on(flag):
-    assert bound.get_options(int(flag)) & flag
+    assert asked.get_options(int(flag)) & flag
 
 
 @pytest.mark.parametrize(
-    ("asked", "passed"),
+    ("given", "passed"),
     [
         (0, options.GetOptions.NO_SYNCPOINT),
         (options.GetOptions.WAIT, options.GetOptions.WAIT | options.GetOptions.NO_SYNCPOINT),
@@ -231,27 +231,27 @@ def test_get_options_we_know_are_passed_on(flag):
         (options.GetOptions.BROWSE_NEXT, options.GetOptions.BROWSE_NEXT),
         (options.GetOptions.BROWSE_MSG_UNDER_CURSOR, options.GetOptions.BROWSE_MSG_UNDER_CURSOR),
         (options.GetOptions.UNLOCK, options.GetOptions.UNLOCK),
-        (bound.CONVERT | bound.IN_HANDLE | bound.GET_DROPPED, options.GetOptions.NO_SYNCPOINT),
-        (bound.NO_PROPERTIES | bound.FORCE_HEADER | bound.COMPATIBLE, options.GetOptions.NO_SYNCPOINT),
+        (asked.CONVERT | asked.IN_HANDLE | asked.GET_DROPPED, options.GetOptions.NO_SYNCPOINT),
+        (asked.NO_PROPERTIES | asked.FORCE_HEADER | asked.COMPATIBLE, options.GetOptions.NO_SYNCPOINT),
     ],
 )
-def test_a_get_without_a_syncpoint_option_is_outside(asked, passed):
+def test_a_get_without_a_syncpoint_option_is_outside(given, passed):
     """BO2."""
-    assert passed == bound.get_options(int(asked))
+    assert passed == asked.get_options(int(given))
 
 
 @pytest.mark.parametrize(
-    ("asked", "passed"),
+    ("given", "passed"),
     [
         (0, options.PutOptions.NO_SYNCPOINT),
         (options.PutOptions.SYNCPOINT, options.PutOptions.SYNCPOINT),
         (options.PutOptions.NO_SYNCPOINT, options.PutOptions.NO_SYNCPOINT),
         (options.PutOptions.NEW_MSG_ID, options.PutOptions.NEW_MSG_ID | options.PutOptions.NO_SYNCPOINT),
-        (bound.PUT_DROPPED, options.PutOptions.NO_SYNCPOINT),
+        (asked.PUT_DROPPED, options.PutOptions.NO_SYNCPOINT),
     ],
 )
-def test_a_put_without_a_syncpoint_option_is_outside(asked, passed):
-    assert passed == bound.put_options(int(asked))
+def test_a_put_without_a_syncpoint_option_is_outside(given, passed):
+    assert passed == asked.put_options(int(given))
 
 
 def test_coded_character_sets_are_those_ibm_numbers():

@@ -242,6 +242,7 @@ def test_elements_that_say_no_type_are_texts_and_strange_names_are_passed_over()
         lambda header: header[:4] + struct.pack(">i", 9) + header[8:],
         lambda header: header[:8] + struct.pack(">i", 1 << 20) + header[12:],
         lambda header: header[:36] + struct.pack(">i", -1) + header[40:],
+        lambda header: header[:36] + struct.pack(">i", len(header) - 40 + 8) + header[40:] + b" " * 8,
         lambda header: header.replace(b"</usr>", b"</usx>"),
         lambda header: header.replace(b"red", b"\xff\xfe\xfd"),
         lambda header: b"",

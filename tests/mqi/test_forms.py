@@ -14,8 +14,16 @@ LARGEST = (1 << 32) - 1
 class Long(bytes):
     """A body that only says how long it is."""
 
+    length = MESSAGE_MAX + 1
+
     def __len__(self):
-        return MESSAGE_MAX + 1
+        return self.length
+
+
+class Longest(Long):
+    """As long as a body may be."""
+
+    length = MESSAGE_MAX
 
 
 def reason_of(call, *args, **named):
@@ -68,6 +76,7 @@ def test_an_object_is_named_by_text(wrong):
 
 
 def test_a_body_is_no_longer_than_any_message():
+    forms.check_body(Longest())
     assert Reason.MSG_TOO_BIG_FOR_Q_MGR is reason_of(forms.check_body, Long())
     with pytest.raises(MQError) as refused:
         forms.check_body(Long())

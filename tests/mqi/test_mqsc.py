@@ -153,6 +153,24 @@ def test_bad_commands_are_named(text, why):
     assert caught.value.line == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("DEF QL(A", "CSQ9002E"),
+        ("DEF QL(A) MAXDEPTH((5", "CSQ9031E"),
+        ("DEF QL(A)) DESCR(", "CSQ9031E"),
+        ("DEF QL(A) DESCR('x", "CSQ9030E"),
+        ("DEF", "CSQ9019E"),
+        ("DEF QL(A) COLOUR(RED)", "CSQ9001E"),
+    ],
+)
+def test_bad_commands_have_the_codes_of_zos(text, code):
+    """Parentheses are what is wrong where the command ends with more opened than closed."""
+    with pytest.raises(MQSCError) as caught:
+        list(parse(text))
+    assert code == caught.value.code
+
+
 def test_the_place_of_an_error():
     with pytest.raises(MQSCError) as caught:
         list(parse("DIS QMGR\n\nDEF QL(A) COLOUR(RED)"))

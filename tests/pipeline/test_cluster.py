@@ -20,10 +20,10 @@ DRIVER = """
 import sys
 sys.path[:0] = [{src!r}, {tests!r}]
 from quaestor.pipeline.session import session
-from quaestor.pipeline import ingest
+from quaestor.pipeline import dump_orders, ingest
 from quaestor.pipeline.lake import Lake
 
-ingest.LARGEST_TASK = ingest.SMALLEST_TASK = 60_000
+dump_orders.LARGEST_TASK = dump_orders.SMALLEST_TASK = 60_000
 settings = {{"spark.executor.memory": "512m", "spark.executor.cores": "1", "spark.cores.max": "2"}}
 settings |= dict.fromkeys(("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"), {quick!r})
 spark = session({master!r}, settings)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.lakes import MONDAY_US, SECOND_US, dump, raw_rows, task
-from quaestor.pipeline import ingest
+from quaestor.pipeline import dump_orders
 from quaestor.pipeline.errors import LoadError
 from quaestor.pipeline.flow import Definitions
 from quaestor.pipeline.follow import Follower
@@ -124,13 +124,13 @@ def test_a_dump_that_vanishes_before_its_load_is_no_failure(tmp_path, folder, fo
 
 def test_a_dump_that_vanishes_in_the_middle_of_its_load_is_no_failure(folder, follower, monkeypatch):
     """B4, with another dump and alone."""
-    run = ingest._run
+    run = dump_orders._run
 
     def vanishing(*given):
         (folder / "b").unlink(missing_ok=True)
         return run(*given)
 
-    monkeypatch.setattr(ingest, "_run", vanishing)
+    monkeypatch.setattr(dump_orders, "_run", vanishing)
     dump(folder / "b", TASKS[:1])
     assert follower.step(settled=True) is None
     dump(folder / "b", TASKS[:1])

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.lakes import DAY_US, HOUR_US, MONDAY_US, SECOND_US, dump, load_raw, raw_rows, raw_tables, statistics, task
-from quaestor.pipeline import duplicates, ingest, loading
+from quaestor.pipeline import dump_orders, duplicates, ingest, loading
 from quaestor.pipeline.errors import LoadError
 from quaestor.pipeline.manifest import as_files
 from quaestor.smf.detection import Framing
@@ -144,7 +144,7 @@ def test_the_law_has_teeth(tmp_path, monkeypatch):
 def test_copies_in_two_parts_of_one_load_are_found_in_windows_of_time(tmp_path, monkeypatch):
     many = [task(n, MONDAY_US + n * SECOND_US) for n in range(200)]
     one, other = dump(tmp_path / "a", many[:150]), dump(tmp_path / "b", many[100:])
-    monkeypatch.setattr(ingest, "SMALLEST_TASK", 1)
+    monkeypatch.setattr(dump_orders, "SMALLEST_TASK", 1)
     monkeypatch.setattr(duplicates, "WINDOW_ROWS", 20)
     lake, [report] = load_raw(tmp_path / "lake", [one, other])
     assert (250, 50) == (report.records, report.copies)
@@ -203,8 +203,8 @@ def test_a_dump_cut_in_pieces_gives_what_the_whole_gives_damaged_or_not(tmp_path
     whole, [sound, damaged] = load_raw(tmp_path / "whole", [good], [bad])
     assert (0, 300) == (sound.damages, sound.records)
     assert damaged.damages > 3
-    monkeypatch.setattr(ingest, "LARGEST_TASK", 64_000)
-    monkeypatch.setattr(ingest, "SMALLEST_TASK", 64_000)
+    monkeypatch.setattr(dump_orders, "LARGEST_TASK", 64_000)
+    monkeypatch.setattr(dump_orders, "SMALLEST_TASK", 64_000)
     pieces, [again, broken] = load_raw(tmp_path / "pieces", [good], [bad])
     assert (sound.records, damaged.records, damaged.damages) == (again.records, broken.records, broken.damages)
     assert raw_rows(whole) == raw_rows(pieces)
@@ -269,9 +269,9 @@ def test_a_dump_that_goes_before_a_task_reads_it_is_taken_back_as_a_whole(tmp_pa
     good = [dump(tmp_path / f"good{n}", many[n::4]) for n in range(3)]
     (tmp_path / "cut").write_bytes(b"".join(many[3::4])[:-100])
     expected, _ = load_raw(tmp_path / "expected", good)
-    monkeypatch.setattr(ingest, "LARGEST_TASK", task_bytes)
-    monkeypatch.setattr(ingest, "SMALLEST_TASK", task_bytes)
-    monkeypatch.setattr(ingest, when, _without(tmp_path / "cut", getattr(ingest, when)))
+    monkeypatch.setattr(dump_orders, "LARGEST_TASK", task_bytes)
+    monkeypatch.setattr(dump_orders, "SMALLEST_TASK", task_bytes)
+    monkeypatch.setattr(dump_orders, when, _without(tmp_path / "cut", getattr(dump_orders, when)))
     lake, [report] = load_raw(tmp_path / "lake", [*good[:2], str(tmp_path / "cut"), good[2]])
     assert [(str(tmp_path / "cut"), "a task could not read it: no such file")] == report.unread
     assert (3, 45, 0, 0) == (report.dumps, report.records, report.copies, report.damages)
@@ -305,7 +305,7 @@ def test_an_io_error_in_a_task_is_no_damage_of_the_dump(tmp_path, monkeypatch):
 
 def test_of_a_content_with_two_names_one_may_go(tmp_path, monkeypatch):
     one, other = dump(tmp_path / "one", RECORDS), dump(tmp_path / "other", RECORDS)
-    monkeypatch.setattr(ingest, "_run", _without(one, ingest._run))
+    monkeypatch.setattr(dump_orders, "_run", _without(one, dump_orders._run))
     lake, [report] = load_raw(tmp_path / "lake", [one, other])
     assert (1, len(RECORDS), []) == (report.dumps, report.records, report.known)
     assert [one] == [name for name, _ in report.unread]
@@ -314,7 +314,7 @@ def test_of_a_content_with_two_names_one_may_go(tmp_path, monkeypatch):
 
 def test_when_all_go_before_they_are_read_the_load_is_given_up(tmp_path, monkeypatch):
     path = dump(tmp_path / "a", RECORDS)
-    monkeypatch.setattr(ingest, "_run", _without(path, ingest._run))
+    monkeypatch.setattr(dump_orders, "_run", _without(path, dump_orders._run))
     with pytest.raises(LoadError, match="a: a task could not read it: no such file"):
         load_raw(tmp_path / "lake", [path])
 
@@ -334,8 +334,8 @@ def _without(path, step):
 
 def test_a_hot_queue_manager_is_many_tasks(tmp_path, monkeypatch):
     path = dump(tmp_path / "hot", [task(n, MONDAY_US + n * SECOND_US) for n in range(300)])
-    monkeypatch.setattr(ingest, "LARGEST_TASK", 100_000)
-    monkeypatch.setattr(ingest, "SMALLEST_TASK", 100_000)
+    monkeypatch.setattr(dump_orders, "LARGEST_TASK", 100_000)
+    monkeypatch.setattr(dump_orders, "SMALLEST_TASK", 100_000)
     orders = []
     monkeypatch.setattr(ingest.jobs, "run", _noting(orders, ingest.jobs.run))
     load_raw(tmp_path / "lake", [path])

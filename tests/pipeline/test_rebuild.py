@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.lakes import DAY_US, MONDAY_US, SECOND_US, dump, raw_rows, task
-from quaestor.pipeline import flow, ingest
+from quaestor.pipeline import dump_orders, flow
 from quaestor.pipeline.compilation import compile_update
 from quaestor.pipeline.errors import LoadError
 from quaestor.pipeline.flow import Definitions
@@ -69,13 +69,13 @@ def test_a_dump_that_is_gone_is_told_and_nothing_is_lost(tmp_path, lake):
 
 def test_a_dump_that_goes_while_it_is_read_is_told_and_nothing_is_lost(tmp_path, lake, monkeypatch):
     """G8 leaves a dump out; what was loaded once must not be (G7)."""
-    run = ingest._run
+    run = dump_orders._run
 
     def vanishing(*given):
         (tmp_path / "two").unlink(missing_ok=True)
         return run(*given)
 
-    monkeypatch.setattr(ingest, "_run", vanishing)
+    monkeypatch.setattr(dump_orders, "_run", vanishing)
     assert f"{tmp_path / 'two'}: gone or changed since it was loaded; the tables are as they were" == refused(lake)
 
 

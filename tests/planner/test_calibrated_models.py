@@ -5,7 +5,8 @@ from datetime import datetime
 
 import pytest
 
-from quaestor.planner.measurement import MeasuredLog, MeasuredQueue, Measurement, workload_tables
+from quaestor.planner.measured_workload import workload_tables
+from quaestor.planner.measurement import MeasuredLog, MeasuredQueue, Measurement
 from quaestor.planner.measurement_check import log_agreement
 from quaestor.planner.questions.load import Load
 from quaestor.planner.simulation_calibration import calibrated

@@ -5,7 +5,6 @@ import pytest
 from quaestor.planner.definitions import definitions
 from quaestor.planner.workload_file import parse
 
-DISK = '[dasd]\ntype = "DS8870"\n'
 MACHINE = '[machine]\ntype = "2817-703"\n'
 FACILITY = "[coupling_facility]\ncfcc_level = 22\n"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from quaestor.planner.definitions import definitions
-from quaestor.planner.measurement import NON_PERSISTENT
+from quaestor.planner.measured_workload import NON_PERSISTENT
 from quaestor.planner.workload import ACTIVE_LOGS_MAX, OUTBUFF_BYTES_MAX
 from quaestor.planner.workload_file import parse
 

@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quaestor.planner.answers import plan
+from quaestor.planner.measured_workload import toml_text, workload_tables
 from quaestor.planner.measurement import (
     MeasuredChannel,
     MeasuredLog,
     MeasuredQueue,
     Measurement,
-    toml_text,
-    workload_tables,
 )
 from quaestor.planner.measurement_check import log_agreement
 from quaestor.planner.simulation_calibration import calibrated

@@ -39,6 +39,8 @@ from quaestor.planner.source import OutOfRangeError
         ("2 Gi", 2 * GIB),
         ("1 tb", 1024 * GIB),
         ("1.3 KB", 1331),  # 1331.2, to the nearest byte
+        ("1.4 B", 1),
+        ("1.5 B", 2),
         (".5k", 512),
         ("10,000", 10_000),
         ("450 000", 450_000),

@@ -577,3 +577,24 @@ def test_a_structure_that_keeps_its_ratio_is_larger(level, alter, kb):
     if level == 22:
         fitting = answers("ch2-5", facility, flow)["S in APPLICATION1", "of this queue alone"]
         assert 100_000 <= fitting <= 102_000
+
+
+def test_what_applications_add_to_a_put_or_a_get():
+    """A2, A4, A5: a waiter 1 us, conversions one or four gets, side messages a small put each; 500 tries of 1 us."""
+    accounting = '[accounting]\nclass = 3\ntransactions = "10/s"\nget_us = 30\nput_us = 40\nwaiters = 3\n'
+    assert {
+        ("", "a get with 3 waiting"): 33,
+        ("", "a get with single-byte conversion"): 60,
+        ("", "a get with double-byte conversion"): 150,
+        ("", "a put that causes an event, small puts as this one"): 80,
+        ("", "a put that causes a trigger, small puts as this one"): 80,
+    } == answers("ch4-21", ORDERS, accounting)
+    assert {("ORDERS", ""): 0.5} == answers("ch4-14", ORDERS, "messages_per_commit = 500\n")
+
+
+def test_what_a_library_in_lla_does():
+    """[4863-4867]: 17 transactions a second without, 65 and 300 with it."""
+    times = answers("ch4-13", ORDERS)
+    assert {"LIBRARIES": "3.82", "LIBRARIES_AND_FREEZE": "17.65"} == {
+        what.split()[-1]: f"{value:.2f}" for (_, what), value in times.items()
+    }

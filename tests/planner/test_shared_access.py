@@ -94,6 +94,12 @@ def test_first_open_with_more_queue_managers():
 def test_every_open_is_a_first_open():
     assert 100 == shared.first_open_percent(73_490, 0)
     assert 0 == shared.first_open_percent(0, 73_490)
+    assert 25 == shared.first_open_percent(1, 3)
+
+
+def test_one_call_has_an_average():
+    once = StructureUse(1, 4096, 1, 8192, 0)
+    assert (1.0, 2.0) == (once.single_us_avg, once.multiple_us_avg)
 
 
 @pytest.mark.oracle("mp16-ch4-11/38", kind="measured", lines="5082-5088")

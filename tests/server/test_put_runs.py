@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from qmgr.small import EVERYTHING
 from quaestor import MQMD, GetOptions, MQError, OpenOptions, PutOptions, Reason
 from quaestor.mqi.objects import MESSAGE_MAX, LocalQueue, Process, QueueManagerAttributes, TriggerType
-from quaestor.server.client.requests import FRAME_BYTES, HandleRequests
+from quaestor.server.client.handle_requests import FRAME_BYTES, HandleRequests
 
 LATER = PutOptions.ASYNC_RESPONSE
 KEPT = MQMD(persistence=1)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaestor.smf.detection import UnusableDumpError, detect, is_record, next_record, true_headers
-from quaestor.smf.framing import DumpReader, Framing
+from quaestor.smf import chain
+from quaestor.smf.detection import Framing, UnusableDumpError, detect, is_record, next_record, true_headers
+from quaestor.smf.framing import DumpReader
 from smf.dumps import REAL_DUMPS, blocked, record, segmented, spanned, with_section
 
 RECORDS = [with_section(bytes([n]) * (20 + 7 * n), qmgr=f"QM{n:02d}") for n in range(12)]
@@ -86,6 +87,7 @@ END = len(A)
 ZEROS = "zero bytes where a record should begin"
 TOO_SHORT = "record length 1 is shorter than its descriptor"
 NO_LAST = "spanned record lost its last segment"
+NO_END = "spanned record has no end"
 NO_FIRST = "segment of a spanned record without its first segment"
 NO_HEADER = "record without a true SMF header"
 
@@ -102,7 +104,7 @@ DAMAGED = {
         b"\0\x01\x09\0" + A,
         [A],
         0,
-        "record length 1 is shorter than its descriptor; 4 bytes skipped",
+        f"{TOO_SHORT}; 4 bytes skipped",
     ),
     "last segment lost": (A + spanned(B, 30)[:34] + C, [A, C], END, NO_LAST),
     "last segment lost at the end": (A + spanned(B, 30)[:34], [A], END, NO_LAST),
@@ -179,6 +181,15 @@ def test_a_hole_within_a_block_of_segments_loses_one_record():
     records, damages, _ = read(blocked([OTHER]) + bytes(block) + blocked(RECORDS[4:], 1000))
     assert [each[4:] for each in (OTHER, *RECORDS[1:])] == [each[4:] for each in records]
     assert 1 == len(damages)
+
+
+def test_segments_without_end_are_not_kept(monkeypatch):
+    """R1: a first segment and middle ones for ever are damage, not memory."""
+    monkeypatch.setattr(chain, "_MAX_SPANNED", 100)
+    first, *others = segmented(bytes(A[:4]) + A[4:] * 4, 40)
+    middle = [each[:2] + b"\x03" + each[3:] for each in others]
+    records, damages, reader = read(first + b"".join(middle[:2]) + B)
+    assert ([B], [f"offset 0: {NO_END}"], 0) == (records, damages, reader.spanned)
 
 
 def test_a_stream_that_is_plain_is_told_so():

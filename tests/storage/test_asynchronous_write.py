@@ -8,11 +8,11 @@ import threading
 
 import pytest
 
-from quaestor.storage import asynchronous_write
-from quaestor.storage import real_disk as disk_module
+from quaestor.storage import asynchronous_write, real_file
 from quaestor.storage.active_log import ActiveLog
 from quaestor.storage.asynchronous_write import Announcement, kernel_writes
-from quaestor.storage.real_disk import BLOCK, RealDisk
+from quaestor.storage.real_disk import RealDisk
+from quaestor.storage.real_file import BLOCK
 from quaestor.testing import FaultyDisk
 
 offered = pytest.mark.skipif(kernel_writes() is None, reason="this kernel starts no writes")
@@ -138,7 +138,7 @@ class FakeKernel:
 
 
 def with_kernel(monkeypatch, answer):
-    monkeypatch.setattr(disk_module, "kernel_writes", lambda: FakeKernel(answer))
+    monkeypatch.setattr(real_file, "kernel_writes", lambda: FakeKernel(answer))
 
 
 @pytest.mark.parametrize("answer", [512, 0, OSError(errno.EINVAL, "not here")])

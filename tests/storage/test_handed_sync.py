@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from quaestor.storage import handed_sync as module
-from quaestor.storage import real_disk as disk_module
+from quaestor.storage import real_file
 from quaestor.storage.handed_sync import NO_RESULT, RESTS_MAX, HandedSync, handed_sync
 from quaestor.storage.real_disk import RealDisk
 
@@ -28,7 +28,7 @@ def file(tmp_path):
 @pytest.fixture
 def never_handed_over(monkeypatch):
     """A kernel that does not offer it."""
-    monkeypatch.setattr(disk_module, "handed_sync", lambda: None)
+    monkeypatch.setattr(real_file, "handed_sync", lambda: None)
 
 
 def block(byte):
@@ -52,7 +52,7 @@ def test_the_disk_is_told_to_begin_with_just_these_pages(file, monkeypatch):
 
 
 def test_a_system_that_takes_no_hints_writes_all_the_same(file, monkeypatch):
-    monkeypatch.setattr(disk_module, "NOT_WANTED", -1)
+    monkeypatch.setattr(real_file, "NOT_WANTED", -1)
     monkeypatch.setattr(os, "posix_fadvise", lambda *_: pytest.fail("asked"))
     file.write_soon(0, block(b"c"))
     file.sync_written()

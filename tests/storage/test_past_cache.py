@@ -5,8 +5,9 @@ import os
 
 import pytest
 
-from quaestor.storage import real_disk as disk_module
-from quaestor.storage.real_disk import BLOCK, PAST_CACHE, RealDisk
+from quaestor.storage import real_file
+from quaestor.storage.real_disk import RealDisk
+from quaestor.storage.real_file import BLOCK, PAST_CACHE
 
 PAGES = [bytes([number]) * BLOCK for number in range(1, 65)]
 
@@ -35,7 +36,7 @@ def asked(monkeypatch, refuse=None):
             raise OSError(refuse, os.strerror(refuse))
         return pwritev(fd, parts, offset)
 
-    monkeypatch.setattr(disk_module.os, "pwritev", watched)
+    monkeypatch.setattr(real_file.os, "pwritev", watched)
     return flags_seen
 
 

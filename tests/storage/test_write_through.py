@@ -6,8 +6,9 @@ import os
 
 import pytest
 
-from quaestor.storage import real_disk as disk_module
-from quaestor.storage.real_disk import BLOCK, RealDisk
+from quaestor.storage import real_file
+from quaestor.storage.real_disk import RealDisk
+from quaestor.storage.real_file import BLOCK
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_where_it_is_not_possible_the_page_cache_is_used_for_good(file, monkeypa
         tried.append(fd)
         raise OSError(errno.EINVAL, "not here")
 
-    monkeypatch.setattr(disk_module.os, "pwritev", refuse)
+    monkeypatch.setattr(real_file.os, "pwritev", refuse)
     file.write_through(0, aligned(b"\2" * BLOCK))
     assert b"\2" * BLOCK == file.read(0, BLOCK)
     monkeypatch.undo()
@@ -67,7 +68,7 @@ def test_an_input_output_error_is_not_taken_for_impossible(file, monkeypatch):
     def fail(fd, parts, offset, flags):
         raise OSError(errno.EIO, "broken")
 
-    monkeypatch.setattr(disk_module.os, "pwritev", fail)
+    monkeypatch.setattr(real_file.os, "pwritev", fail)
     with pytest.raises(OSError, match="broken"):
         file.write_through(0, aligned(bytes(BLOCK)))
 
@@ -90,6 +91,6 @@ def failing(*_args):
     ids=["read", "write", "write_many", "aligned", "part of a block", "extend", "sync"],
 )
 def test_an_error_names_the_file(file, call, request_, monkeypatch):
-    monkeypatch.setattr(disk_module.os, call, failing)
+    monkeypatch.setattr(real_file.os, call, failing)
     with pytest.raises(OSError, match=r"\[Errno 5\] Input/output error: 'log1-01'"):
         request_(file)

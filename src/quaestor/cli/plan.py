@@ -128,7 +128,7 @@ def _workload(path: Path | None, save: Path | None, lake: dict[str, Any]) -> "Wo
 
 def workload_of_lake(path: Path | None, save: Path | None, lake: dict[str, Any]) -> "Workload":
     """The workload that was measured; what was assumed goes to standard error."""
-    from quaestor.planner.measurement import toml_text, workload_tables
+    from quaestor.planner.measured_workload import toml_text, workload_tables
     from quaestor.planner.measurement_check import log_agreement
     from quaestor.planner.workload_file import workload_of
 

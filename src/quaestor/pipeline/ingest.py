@@ -1,11 +1,8 @@
 """Dumps into raw tables: the driver plans, tasks decode and write, the driver checks and hands the files to a change.
 
 Rules
-  G1  Large dumps are cut at proven record boundaries, small ones are put together, so that tasks are of like size
-      whatever the dumps are. Cuts are by bytes: a hot queue manager is spread like any other.
   G2  A dump whose content is in the ledger is not read again; only the name it came under is remembered. One of which
       nothing can be used is in the ledger too, and not known as loaded: it is told each time, and rejected once.
-  G3  A piece that did not land on the next one's beginning is read again together with it.
   G4  Damage goes to REJECTS, the rest is loaded. A dump with no record at all is one damage.
   G5  Nothing is alive before the change is committed.
   G6  Where tasks run in this machine anyway, local dumps are digested here: that takes less than a task's start.
@@ -16,10 +13,12 @@ Rules
       digested is taken back as a whole, and what shared tasks with it is read again; of a content that was given under
       several names any will do. Where none can be read at all, the load is given up.
 
-Called by flow.  Calls jobs, loading, duplicates, splitting, lake.
+G1 and G3 are of `dump_orders`.
+
+Called by flow.  Calls jobs, dump_orders, duplicates, lake.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Sequence, Sized
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
@@ -28,20 +27,17 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from quaestor.pipeline import jobs
+from quaestor.pipeline.dump_orders import Fresh, pieces_of, read_dumps
 from quaestor.pipeline.duplicates import remove_copies
 from quaestor.pipeline.errors import LoadError
 from quaestor.pipeline.identity import CHUNK, chunk_digests, dump_digest
 from quaestor.pipeline.lake import Change
-from quaestor.pipeline.loading import Order, OrderReport, Piece, PieceReport, load_order, why_unusable
+from quaestor.pipeline.loading import OrderReport, why_unusable
 from quaestor.pipeline.manifest import RAW, LoadedDump
 from quaestor.pipeline.place import open_dump, readable_size
 from quaestor.smf.blocks import Damage
 from quaestor.smf.detection import UnusableDumpError, reason_of
-from quaestor.smf.splitting import WHOLE, Part, split
 
-LARGEST_TASK = 256 << 20
-SMALLEST_TASK = 8 << 20
-_TASKS_PER_CORE = 2
 _CHUNKS_PER_TASK = 4
 
 
@@ -78,7 +74,7 @@ def ingest(
     """Load dumps into a change of a lake."""
     report = IngestReport()
     fresh = _fresh(spark, change, dumps, report)
-    answers = _read(spark, change, fresh, report, progress)
+    answers = read_dumps(spark, change, fresh, report, progress)
     report.dumps = len(fresh)
     _refuse_lost_dumps(change, fresh)
     if not fresh and not report.known and not report.unusable_known:
@@ -98,13 +94,11 @@ def ingest(
 # --- which dumps are new (G2) ----------------------------------------------------------------------------------------
 
 
-def _fresh(
-    spark: SparkSession | None, change: Change, dumps: Sequence[str], report: IngestReport
-) -> dict[str, tuple[int, list[str]]]:
+def _fresh(spark: SparkSession | None, change: Change, dumps: Sequence[str], report: IngestReport) -> Fresh:
     """The dumps to read: digest, size and names; known ones only get their name into the ledger."""
     sizes = _sizes(dumps, report)
     ledger, again = change.ledger, change.base.digests() if change.anew else None
-    fresh: dict[str, tuple[int, list[str]]] = {}
+    fresh: Fresh = {}
     renamed: dict[str, set[str]] = {}
     for name, digest in _digests(spark, sizes, report).items():
         if digest in ledger:
@@ -204,158 +198,12 @@ def _even(items: list[_Chunks], count: int) -> list[list[_Chunks]]:
     return [group for start in range(min(count, len(items))) if (group := items[start::count])]
 
 
-# --- who reads what (G1) ---------------------------------------------------------------------------------------------
-
-
-def _orders(
-    spark: SparkSession | None, change: Change, fresh: Mapping[str, tuple[int, list[str]]], again: str
-) -> list[Order]:
-    total = sum(size for size, _ in fresh.values())
-    target = min(LARGEST_TASK, max(SMALLEST_TASK, total // (_TASKS_PER_CORE * jobs.parallelism(spark))))
-    single: list[tuple[int, tuple[Piece, ...]]] = []
-    small: list[tuple[int, Piece]] = []
-    for digest, (size, names) in fresh.items():
-        parts = _parts(names[0], target)
-        pieces = [Piece(digest, names[0], part.start, part.stop, part.framing) for part in parts]
-        if len(pieces) == 1 and size < target:
-            small.append((size, pieces[0]))
-        else:
-            single += [((each.stop or size) - each.start, (each,)) for each in pieces]
-    single += _grouped(small, target)
-    single.sort(key=lambda each: -each[0])  # the longest first, so that none is left alone at the end
-    return [_order(change, number, pieces, again) for number, (_, pieces) in enumerate(single)]
-
-
-def _parts(name: str, target: int) -> list[Part]:
-    if "://" in name:
-        return [WHOLE]
-    try:
-        return split(Path(name), target)
-    except OSError:  # the task will find the same, and tell it (G8)
-        return [WHOLE]
-
-
-def _grouped(small: list[tuple[int, Piece]], target: int) -> list[tuple[int, tuple[Piece, ...]]]:
-    """Small dumps put together up to the size of a task."""
-    made: list[tuple[int, list[Piece]]] = []
-    for size, piece in small:
-        if not made or made[-1][0] + size > target:
-            made.append((0, []))
-        total, pieces = made[-1]
-        made[-1] = (total + size, [*pieces, piece])
-    return [(size, tuple(pieces)) for size, pieces in made]
-
-
-def _order(change: Change, number: int, pieces: tuple[Piece, ...], again: str) -> Order:
-    horizon = change.base.horizon
-    return Order(change.lake.place, f"{change.id}.{number:06d}{again}", pieces, change.known_files, horizon)
-
-
-# --- reading, and reading again (G3, G8) -----------------------------------------------------------------------------
-
-
-def _read(
-    spark: SparkSession | None,
-    change: Change,
-    fresh: dict[str, tuple[int, list[str]]],
-    report: IngestReport,
-    progress: jobs.Progress | None,
-) -> list[OrderReport]:
-    """Every dump as a whole; those that cannot be read any more are taken out of `fresh` (G8)."""
-    answers: list[OrderReport] = []
-    left, again = fresh, ""
-    while left:
-        answers += _run(spark, change, _orders(spark, change, left, again), progress, again)
-        lost = {each.piece.dump: each for each in _pieces(answers) if each.unread}
-        spoilt, answers = _parted(answers, lost)
-        _remove_files(change, spoilt)
-        for digest, each in lost.items():
-            _give_up(fresh, digest, each, report)
-        left = {each.piece.dump: fresh[each.piece.dump] for each in _pieces(spoilt) if each.piece.dump in fresh}
-        again += "u"
-    return answers
-
-
-def _parted(answers: list[OrderReport], lost: Collection[str]) -> tuple[list[OrderReport], list[OrderReport]]:
-    """Answers with something of a lost dump in them, and the others."""
-    made: tuple[list[OrderReport], list[OrderReport]] = [], []
-    for each in answers:
-        made[all(piece.piece.dump not in lost for piece in each.pieces)].append(each)
-    return made
-
-
-def _give_up(fresh: dict[str, tuple[int, list[str]]], digest: str, lost: PieceReport, report: IngestReport) -> None:
-    """A dump is gone; where the same came under another name, that is read instead."""
-    report.unread.append((lost.piece.path, f"a task could not read it: {lost.unread}"))
-    _, names = fresh[digest]
-    names.remove(lost.piece.path)
-    if names:
-        report.known.remove(names[0])
-    else:
-        del fresh[digest]
-
-
-def _run(
-    spark: SparkSession | None, change: Change, orders: list[Order], progress: jobs.Progress | None, again: str
-) -> list[OrderReport]:
-    answers = jobs.run(spark, load_order, orders, measure=_measure, progress=progress)
-    attempt = 0
-    while any(not each.pieces[0].landed for each in answers):
-        attempt += 1
-        good, repeated = _to_repeat(change, answers, f"{again}r{attempt}")
-        answers = good + jobs.run(spark, load_order, repeated)
-    return answers
-
-
-def _measure(answer: OrderReport) -> tuple[int, int]:
-    return sum(each.bytes for each in answer.pieces), sum(each.records for each in answer.pieces)
-
-
-def _to_repeat(change: Change, answers: list[OrderReport], attempt: str) -> tuple[list[OrderReport], list[Order]]:
-    """Answers to keep, and orders that read a piece that did not land together with the one behind it."""
-    split_ones = [each for each in answers if len(each.pieces) == 1]
-    good = [each for each in answers if len(each.pieces) != 1]
-    again: list[Order] = []
-    by_dump = sorted(split_ones, key=lambda each: (each.pieces[0].piece.dump, each.pieces[0].piece.start))
-    for _, group in groupby(by_dump, key=lambda each: each.pieces[0].piece.dump):
-        pending: list[OrderReport] = []
-        for each in group:
-            pending.append(each)
-            if not each.pieces[0].landed:
-                continue
-            if len(pending) == 1:
-                good.append(each)
-            else:
-                again.append(_joined(change, pending, attempt, len(again)))
-            pending = []
-    return good, again
-
-
-def _joined(change: Change, pending: list[OrderReport], attempt: str, number: int) -> Order:
-    _remove_files(change, pending)
-    first, last = pending[0].pieces[0].piece, pending[-1].pieces[0].piece
-    piece = Piece(first.dump, first.path, first.start, last.stop, first.framing)
-    return _order(change, number, (piece,), attempt)
-
-
-def _remove_files(change: Change, answers: Iterable[OrderReport]) -> None:
-    for answer in answers:
-        for file in answer.files:
-            change.lake.place.remove(file.path)
-
-
 # --- the report and the ledger ---------------------------------------------------------------------------------------
 
 
-def _pieces(answers: Iterable[OrderReport]) -> list[PieceReport]:
-    return [piece for answer in answers for piece in answer.pieces]
-
-
-def _tell(
-    report: IngestReport, answers: list[OrderReport], between: int, fresh: Mapping[str, tuple[int, list[str]]]
-) -> None:
+def _tell(report: IngestReport, answers: list[OrderReport], between: int, fresh: Fresh) -> None:
     report.copies += between
-    for each in sorted(_pieces(answers), key=lambda each: (each.piece.path, each.piece.start)):
+    for each in sorted(pieces_of(answers), key=lambda each: (each.piece.path, each.piece.start)):
         report.bytes += each.bytes
         report.records += each.records
         report.copies += each.copies
@@ -368,9 +216,9 @@ def _tell(
                 report.unusable_known.append((name, each.unusable))
 
 
-def _ledger(change: Change, fresh: dict[str, tuple[int, list[str]]], answers: list[OrderReport]) -> None:
+def _ledger(change: Change, fresh: Fresh, answers: list[OrderReport]) -> None:
     counted: dict[str, tuple[int, int]] = {}
-    for each in _pieces(answers):
+    for each in pieces_of(answers):
         records, damages = counted.get(each.piece.dump, (0, 0))
         counted[each.piece.dump] = records + each.records, damages + each.damages
     for digest, (size, names) in fresh.items():

@@ -20,9 +20,7 @@ from quaestor.planner.source import Source, formula
 
 EXTRACT = "mp16-ch4-11"
 
-COMMON_INDEX_EXTRA_COST_ABOVE = 1_000
 UNIT_OF_WORK_MESSAGES_ADVISED = 200
-CHANNEL_MESSAGE_KB_ADVISED = 30
 UNITS_OF_WORK_SOURCE = Source(EXTRACT, "6.3, 6.4", "4895-4931")
 
 
@@ -94,7 +92,6 @@ def unit_of_work_is_large(messages: int, *, advised: int = UNIT_OF_WORK_MESSAGES
 
 
 WAITER_US = 1.0
-WAITER_MACHINE = "2817-703"
 
 
 @formula(EXTRACT, "7.8 ORACLE 50", "5416-5418")

@@ -74,7 +74,6 @@ def zedc_features_needed(
 
 LOG_RATE_GAIN_PERCENT = {"incompressible": 30.0, "compressible by 80 %": 45.0}
 LOG_RATE_COMPRESSED_MB_PER_SEC = 440.0
-LOG_RATE_GAIN_SEEN_ABOVE_BYTES = 65_536
 LOG_RATE_SOURCE = Source(EXTRACT, "4.7 ORACLE 11", "4322, 4380, 4390")
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from quaestor.planner.answer import Answer, HeadRoom
 from quaestor.planner.answers import Plan, plan
-from quaestor.planner.measurement import NON_PERSISTENT
+from quaestor.planner.measured_workload import NON_PERSISTENT
 from quaestor.planner.quantity import QuantityError, size_bytes
 from quaestor.planner.workload import MESSAGE_BYTES_MAX, RATE_MAX, Channel, Flow, Workload
 from quaestor.planner.workload_keys import nearest

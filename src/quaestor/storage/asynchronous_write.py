@@ -12,7 +12,7 @@ Rules
   AW5 A process that ends, or closes its queue, with a write under way waits in the kernel until it is over. A child
       that was forked has no part in its parent's writes: what it closes is its own copy of the descriptor.
 
-Called by real_disk, handed_sync and the disk of the tests.  Calls the kernel (io_submit and its like) through the C
+Called by real_file, handed_sync and the disk of the tests.  Calls the kernel (io_submit and its like) through the C
 library.
 Why system calls by number: the C library has no names for them, and what is packaged cannot take memory as it lies
 (ADR 18).

@@ -151,7 +151,7 @@ REDO: dict[int, Redo] = {
 }
 WHOLE: dict[Redo, Callable[[bytes, bytes, int, int, int], bytes]] = {insert: inserted}
 STARTING = frozenset({Kind.TEXT, Kind.START, Kind.FORMAT_MAP, Kind.IMAGE, Kind.HEADER})
-USE_OF = {Kind.INSERT: MESSAGE_PAGE, Kind.START: MESSAGE_PAGE, Kind.TEXT: TEXT_PAGE}
+USE_OF: dict[int, int] = {Kind.INSERT: MESSAGE_PAGE, Kind.START: MESSAGE_PAGE, Kind.TEXT: TEXT_PAGE}
 """What an ALLOCATES record takes its page for (L5)."""
 
 

@@ -1,4 +1,4 @@
-"""Disk: what the queue manager asks of the files it opens, writes and syncs. `real_disk` does it.
+"""Disk: what the queue manager asks of the files it opens, writes and syncs. `real_disk` and `real_file` do it.
 
 Rules
   K1  A write is volatile until `sync` of the same file returns, or it was a `write_through`. Nothing above may

@@ -17,7 +17,7 @@ Rules
   HS6 Where the kernel does not offer it, and with QUAESTOR_LOOK_US=0, nothing is handed over: who wants a sync makes
       it.
 
-Called by real_disk.  Calls the kernel as asynchronous_write does, on a queue of its own.
+Called by real_file.  Calls the kernel as asynchronous_write does, on a queue of its own.
 """
 
 import ctypes

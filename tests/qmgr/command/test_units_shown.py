@@ -2,9 +2,11 @@
 
 import pytest
 
+from model.answers import fails
 from qmgr.command.console import Console
 from qmgr.small import HeldForce
 from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.reasons import Reason
 
 XID = b"XID-1"
 KEPT, LOST = MQMD(persistence=1), MQMD(persistence=0)
@@ -44,6 +46,11 @@ def test_a_prepared_unit_is_shown_with_its_beginning_and_its_urid(console):
     assert int(prepared["QMURID"], 16)
 
 
+def test_without_a_unit_there_is_neither_a_beginning_nor_a_urid(console):
+    (idle,) = console.rows("DISPLAY CONN(*) ALL")
+    assert ["NONE", "", "", "000000000000"] == [idle[each] for each in ("UOWSTATE", "UOWSTDA", "UOWSTTI", "QMURID")]
+
+
 def test_the_unit_that_was_begun_since_is_shown_first(console):
     console.app.put("ORDERS", "x", KEPT)
     console.app.prepare(XID)
@@ -70,7 +77,7 @@ def test_only_who_prepared_a_unit_is_shown_so(console):
 def test_a_decision_that_names_no_unit_changes_nothing(console):
     console.app.put("ORDERS", "x", KEPT)
     console.app.prepare(XID)
-    with pytest.raises(Exception, match="UNKNOWN_OBJECT_NAME"):
+    with fails(Reason.UNKNOWN_OBJECT_NAME):
         console.app.commit_prepared(b"XID-2")
     assert ["PREPARED"] == states(console)
 

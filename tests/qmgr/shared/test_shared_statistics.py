@@ -137,11 +137,6 @@ def test_get_and_commit_of_1000_bytes(as_measured):
     assert (0, 0) == grown(base, as_measured.since()[STRUCTURE])
 
 
-def shared_queue(watched):
-    manager = watched.qm.shared
-    return manager.queue(manager.definitions.known["ORDERS"].queue)
-
-
 @pytest.mark.oracle("mp1b/37", kind="scenario", lines="1943-1985")
 def test_what_is_longer_than_4_kb_is_read_again(as_measured):
     """10,000 bytes, put and got: of each 1000, 4000 single calls, 1000 of them made again, and 1000 multiple ones.

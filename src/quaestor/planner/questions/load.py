@@ -24,7 +24,7 @@ from quaestor.planner.log_rate import Path, batch_log_bytes
 from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_unit_of_work
 from quaestor.planner.logload import WRITES_PER_MESSAGE, transactions_between_checkpoints
 from quaestor.planner.logs import ActiveLogSize, active_log_size, active_logs_needed, fill_time_s
-from quaestor.planner.measurement import NON_PERSISTENT
+from quaestor.planner.measured_workload import NON_PERSISTENT
 from quaestor.planner.page_sets import Design, design_of
 from quaestor.planner.quantity import DAY_S, HOUR_S
 from quaestor.planner.workload import Channel, CouplingFacility, Dasd, Flow, Machine, Workload

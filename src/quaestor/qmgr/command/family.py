@@ -38,8 +38,8 @@ class Mark:
 
     verb: str
     noun: str
-    latched: bool = True
-    early: bool = False
+    latched: bool
+    early: bool
 
 
 @dataclass(frozen=True, slots=True)

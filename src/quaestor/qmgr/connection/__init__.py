@@ -6,9 +6,9 @@ latch for each call, ends the units that the call leaves behind, and turns the e
 
     manager        who is connected; connect, quiesce, stop    handle        an open queue
     session        a connection and its units of recovery      asynchronous  the same for asyncio
-    accounting     what one task did, for SMF 116              accounted     the same calls, tallied
-    latch          the engine latch, timed                     two_phase     units in doubt, for a coordinator
-    failing        what ends a queue manager
+    accounting     what one task did, for SMF 116              queue_tally   and what it did to one queue
+    accounted      the same calls, tallied                     latch         the engine latch, timed
+    two_phase      units in doubt, for a coordinator           failing       what ends a queue manager
 
 Called by the package door, the server, command.  Calls message, recovery, security.
 """

@@ -23,10 +23,11 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.mqi.resolution import Resolution
-from quaestor.qmgr.connection.accounting import QueueTally, TaskTally
+from quaestor.qmgr.connection.accounting import TaskTally
 from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.noting import NotingHandle, note_no_more
+from quaestor.qmgr.connection.queue_tally import QueueTally
 from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.connection.verb import Verb
 from quaestor.qmgr.message.gate import HeldUpError

@@ -29,9 +29,9 @@ from quaestor.mqi.matching import ANY, selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import CloseOptions, GetOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.connection.accounting import QueueTally
 from quaestor.qmgr.connection.failing import Guarded
 from quaestor.qmgr.connection.latch import TimedLatch
+from quaestor.qmgr.connection.queue_tally import QueueTally
 from quaestor.qmgr.connection.waiting_handle import WaitingHandle, wait_options
 from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath

@@ -25,10 +25,10 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.matching import ANY
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, PutOptions, get_plan
-from quaestor.qmgr.connection.accounting import QueueTally
 from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.plain_calls import PlainCalls
+from quaestor.qmgr.connection.queue_tally import QueueTally
 from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.getting import LENGTH_ANY
 from quaestor.qmgr.message.waiting import Waiting

@@ -22,9 +22,9 @@ from quaestor.mqi.matching import ANY, Selection, selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import NEEDS_BROWSE, WAIT_UNLIMITED, GetOptions, GetPlan, has
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.connection.accounting import QueueTally
 from quaestor.qmgr.connection.failing import InterruptedWait, is_fatal
 from quaestor.qmgr.connection.latch import TimedLatch
+from quaestor.qmgr.connection.queue_tally import QueueTally
 from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath
 from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.message.putting import OutputPath

@@ -45,7 +45,7 @@ class PageChanger(CheckpointTaker):
         pool = self.buffers.pool_of[page_set.number]
         rba = self._log_change(unit, kind, flags, page_set.number, page, body)
         if flags & ALLOCATES:
-            self._take_page(pool, page_set, page, USE_OF[kind], rba)  # type: ignore[index] # Kind is an int
+            self._take_page(pool, page_set, page, USE_OF[kind], rba)
         if starts_page(kind, body):
             return pool.started(page_set, page, REDO[kind], body, rba)
         frame = pool.get(page_set, page)

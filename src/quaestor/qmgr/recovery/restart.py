@@ -214,7 +214,7 @@ class _Redo:
         if record.page_set not in self._buffers.page_sets:
             raise Abend("X4", "the log changes a page set that is not defined", page_set=record.page_set)
         if record.flags & ALLOCATES:
-            self._take_page(record, USE_OF[kind])  # type: ignore[index] # Kind is an int
+            self._take_page(record, USE_OF[kind])
         self._change(record, record.page, kind, body)
         if kind == Kind.FREE:
             self._freed(record, body)

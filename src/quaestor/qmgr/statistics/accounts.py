@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND, tod_from_us, tod_of_ns
 from quaestor.layout import Add, Record
-from quaestor.qmgr.connection.accounting import QueueTally, TaskTally
+from quaestor.qmgr.connection.accounting import TaskTally
+from quaestor.qmgr.connection.queue_tally import QueueTally
 from quaestor.qmgr.connection.shared_accounting import SharedTally, words
 from quaestor.qmgr.connection.verb import Verb
 from quaestor.qmgr.statistics.forms import Form, Value, form

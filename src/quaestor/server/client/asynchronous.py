@@ -23,9 +23,10 @@ from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptio
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client import requests
 from quaestor.server.client.asynchronous_link import AsyncLink, Began, Decode, Pending, dropped, new_link
+from quaestor.server.client.handle_requests import HandleRequests, is_plain_out
 from quaestor.server.client.place import Place
-from quaestor.server.client.requests import ASYNC, HandleRequests, Request, is_plain_out
-from quaestor.server.protocol import ProtocolError
+from quaestor.server.client.requests import ASYNC
+from quaestor.server.protocol import ProtocolError, Request
 
 
 class AsyncHandle(HandleRequests):

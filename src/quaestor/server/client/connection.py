@@ -26,9 +26,9 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values
 from quaestor.server.client import requests
 from quaestor.server.client.handle import Handle
+from quaestor.server.client.handle_requests import PutRun
 from quaestor.server.client.link import Link
-from quaestor.server.client.requests import PutRun, Request
-from quaestor.server.protocol import WARNED, ProtocolError
+from quaestor.server.protocol import WARNED, ProtocolError, Request
 
 _NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
 RUN_BYTES, RUN_MESSAGES = 60 << 10, 1000

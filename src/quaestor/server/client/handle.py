@@ -20,7 +20,8 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import CloseOptions, GetOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client import requests
-from quaestor.server.client.requests import ASYNC, HandleRequests, is_plain_out
+from quaestor.server.client.handle_requests import HandleRequests, is_plain_out
+from quaestor.server.client.requests import ASYNC
 
 if TYPE_CHECKING:
     from quaestor.server.client.connection import Connection

@@ -28,8 +28,8 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.readiness import Arrival
 from quaestor.server import values
 from quaestor.server.client.place import CONNECT_S, certificate_refused
-from quaestor.server.client.requests import Request, failure, welcome
-from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, ProtocolError, frame
+from quaestor.server.client.requests import failure, welcome
+from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, ProtocolError, Request, frame
 
 RECEIVE = 1 << 16
 SEND_AT = 1 << 16

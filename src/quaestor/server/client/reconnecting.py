@@ -35,8 +35,7 @@ from quaestor.server.client import requests
 from quaestor.server.client.connection import Connection
 from quaestor.server.client.handle import Handle
 from quaestor.server.client.link import Link
-from quaestor.server.client.requests import Request
-from quaestor.server.protocol import Op
+from quaestor.server.protocol import Op, Request
 
 T = TypeVar("T")
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
