@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from quaestor.qmgr.group_settings import GROUP_FILE, GroupSettings, save_group
 from quaestor.server.home import Configuration, Home
 from quaestor.storage.real_disk import RealDisk
 
@@ -37,6 +38,13 @@ def test_a_directory_that_is_made_is_durable_with_those_above_it(tmp_path, synce
 def test_so_is_that_of_a_server(tmp_path, synced):
     Home(tmp_path / "servers" / "QM1").create(Configuration("QM1"))
     assert {_known(tmp_path.stat()), _known((tmp_path / "servers").stat())} <= synced
+
+
+def test_so_is_the_file_that_names_a_group(tmp_path, synced):
+    """GS2: without it the queue manager would be one of no group."""
+    save_group(tmp_path / "QM1", GroupSettings("QSG1", "cf:///cf.sock", str(tmp_path / "QSG1.db")))
+    there = (tmp_path, tmp_path / "QM1", tmp_path / "QM1" / GROUP_FILE)
+    assert {_known(each.stat()) for each in there} == synced
 
 
 @pytest.mark.parametrize(
