@@ -1,35 +1,29 @@
-"""What a history does to an engine that runs, and the world that it does it in.
+"""What applications do to an engine in a history, and the world that it does it in.
 
-The rules are in `histories` (RH1 to RH3).  Called by histories.  Calls expected.
+The rules are in `histories` (RH1 to RH3).  Called by histories.  Calls operators, expected.
 """
 
 from collections import deque
 from dataclasses import replace
 from random import Random
 
-from crash.expected import Expected, Work, empty_pages
+from crash.expected import Expected, Work
 from crash.images import check_images
-from quaestor.mqi.objects import LocalQueue
+from crash.operators import PAGE_SET, POOLS, Operators
+from crash.scenarios import commit, commit_in_flight
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.data.engine import EngineSettings
-from quaestor.qmgr.data.page_storage import PageSetDefinition
-from quaestor.qmgr.recovery.media import image_copy
 from quaestor.testing import FaultyDisk, SmallEngine
 
-POOLS = (16, 24, 100)
 SIZES = (5, 10, 100, 1000, 3000, 3500, 3640, 4000, 9000, 40_000)
-QUEUE, OTHERS = "Q0", ("Q1", "Q2")
-PAGE_SET, SECOND = 1, 2
+QUEUE = "Q0"
 
 WORK = {
-    "put": 30, "put_volatile": 10, "put_together": 3, "get": 20, "commit": 11, "back_out": 5, "prepare": 3,
-    "decide": 3, "run_tasks": 8, "checkpoint": 2, "scavenge": 2,
+    "put": 30, "put_volatile": 10, "put_together": 3, "put_alone": 4, "get": 20, "get_alone": 3, "commit": 11,
+    "back_out": 5, "prepare": 3, "decide": 3, "run_tasks": 8, "checkpoint": 2, "scavenge": 2, "copy_on": 3,
 }  # fmt: skip
 """What may be going on when the engine ends, and how often."""
-
-OPERATIONS = {"page_sets": 0.5, "queues": 2, "growth": 1, "archive": 0.5, "copy": 1.5, "look": 1, "run_out": 1}
-"""What operators do meanwhile."""
 
 
 def settings_of(choose):
@@ -58,7 +52,11 @@ class World:
         self.disk = FaultyDisk(seed=seed)
         self.expected = Expected()
         self.said = deque(maxlen=25)
-        self.copied = self.no_log = self.refused = False
+        self.no_log = self.refused = False
+        self.copied = set()
+        """Page sets that there is an image copy of."""
+
+        self.copying = None
         self.checkpoints = []
         """RBAs at which operators have begun checkpoints since the start."""
 
@@ -69,10 +67,17 @@ class World:
 
     def start(self):
         """Start the engine; from now on there is what it has found (RH7)."""
-        self.settings = replace(self.settings, buffer_pools={0: 24, 1: self.choose.choice(POOLS)})
+        self.settings = replace(
+            self.settings,
+            buffer_pools={0: 24, 1: self.choose.choice(POOLS)},
+            packing=self.settings.packing ^ self.chance(0.1),
+            log_space=self.choose.choice(("least", "least", "mp16")),
+        )
         self.engine, self.refused = self.started(self.disk), False
         self.checkpoints.clear()
+        self.copying = None
         self.engine.recovery.in_steps = self.chance(0.7)
+        self.engine.recovery.alone = self.engine.recovery.single = self.chance(0.3)
         self.in_order()
         self.end_waiting()
         self.in_order()
@@ -84,6 +89,7 @@ class World:
             self.expected.settle(self.engine)
 
     def started(self, disk):
+        disk.asynchronous = self.chance(0.7)
         return SmallEngine(disk, self.settings, QUEUE, page_set=PAGE_SET)
 
     def end_waiting(self):
@@ -107,7 +113,7 @@ class World:
         return self.choose.choices(list(steps), list(steps.values()))[0]
 
 
-class Applications:
+class Applications(Operators):
     """What is done to an engine that runs (RH3); each may be refused."""
 
     def __init__(self, world):
@@ -141,6 +147,48 @@ class Applications:
         bodies = {self._body(size): (0, self.numbers) for _ in range(self.choose.choice((3, 30)))}
         count = self.engine.put_all(work.unit, list(bodies))
         work.puts += [(QUEUE, body, place) for body, place in list(bodies.items())[:count]]
+
+    def put_alone(self):
+        """A message that is put and committed in one call (V11, EX1)."""
+        queue, body = self._queue(), self._body()
+        put = (queue.name, body, (0, self.numbers))
+
+        def change(unit):
+            self.engine.put(unit, body, queue=queue)
+
+        if queue.name == QUEUE and self.world.chance(0.5):
+            work = Work(None)
+            work.puts.append(put)
+            there = self.expected.after(work)
+            with self.expected.step(there=there):
+                if not self.engine.put_express(body):
+                    there = self.expected.there
+            self.expected.there = there
+        else:
+            self._alone(change, puts=[put])
+
+    def get_alone(self):
+        """A message that is got and committed in one call."""
+        queue = self._queue()
+        arrival = next(iter(self.engine.data.browse(queue)), None)
+        if arrival is not None:
+            gets = [(queue.name, self.engine.data.read(arrival).body, None)] if arrival.persistent else []
+            self._alone(lambda unit: self.engine.data.take(unit, arrival), gets=gets)
+
+    def _alone(self, change, puts=(), gets=()):
+        unit = self.engine.begin()
+        unit.alone, work = True, Work(unit)
+        work.puts += puts
+        work.gets += gets
+        there = self.expected.after(work)
+        with self.expected.step(there=there):
+            try:
+                change(unit)
+            except MQError:
+                self.engine.back_out(unit)
+                raise
+            self.engine.commit(unit)
+        self.expected.there = there
 
     def get(self):
         """The first message that is there, or any; one that is persistent must be expected."""
@@ -177,7 +225,8 @@ class Applications:
             work = self.choose.choice(self.expected.open)
             there = self.expected.after(work)
             with self.expected.step(there=there):
-                self.engine.commit(work.unit)
+                ends = commit_in_flight if self.world.chance(0.2) else commit
+                ends(self.engine, work.unit)
             self.expected.open.remove(work)
             self.expected.there = there
 
@@ -206,67 +255,3 @@ class Applications:
                 self.engine.recovery.resolve(xid, commit=commit)
             del self.expected.in_doubt[xid]
             self.expected.there = there
-
-    # --- what the engine does by itself, and operators ----------------------------------------------------------------
-
-    def run_tasks(self):
-        self.engine.run_tasks()
-
-    def checkpoint(self):
-        """RH11: the third of them needs nothing from before the first."""
-        recovery, log, begun = self.engine.recovery, self.engine.log, self.world.checkpoints
-        room, before = log.files.limit - log.end > log.files.size, recovery.checkpoints
-        end = log.end
-        recovery.checkpoint()
-        if recovery.checkpoints > before:
-            begun.append(end)
-        if room and len(begun) > 2 and not recovery.waiting:
-            assert recovery.needed_rba() >= begun[-3], "the log is kept for an old unit or page"
-
-    def scavenge(self):
-        """RH11: pages whose messages are gone are given back, but for those of units that wait for log."""
-        self.engine.data.scavenge()
-        empty = [] if self.engine.recovery.waiting else empty_pages(self.engine)
-        assert not empty, f"pages are kept for nothing: {empty}"
-
-    def page_sets(self):
-        storage = self.engine.engine.storage
-        if SECOND in storage.page_sets:
-            storage.delete_page_set(SECOND)
-        else:
-            storage.define_page_set(SECOND, PageSetDefinition(1))
-
-    def queues(self):
-        """One of the others comes, or goes with its messages."""
-        name, data = self.choose.choice(OTHERS), self.engine.data
-        queue = next((queue for queue in data.stored() if queue.name == name), None)
-        if queue is None:
-            page_set = SECOND if SECOND in self.engine.buffers.page_sets and self.world.chance(0.6) else PAGE_SET
-            data.queue(LocalQueue(name, page_set=page_set))
-            self.expected.there[name] = {}
-        elif not queue.uncommitted:
-            with self.expected.step(dropping=name):
-                data.drop(queue)
-            del self.expected.there[name]
-
-    def growth(self):
-        number = self.choose.choice((PAGE_SET, SECOND))
-        self.engine.data.space.expand[number] = self.choose.choice(("NONE", "USER", "SYSTEM"))
-
-    def archive(self):
-        self.engine.log.truncate()
-
-    def copy(self):
-        if self.world.settings.archive and not self.world.no_log:
-            image_copy(self.engine.recovery, PAGE_SET, self.world.disk)
-            self.world.copied = True
-
-    def look(self):
-        """What is there is what is seen, and all is in order, while the engine runs too."""
-        if not self.engine.recovery.waiting:
-            self.expected.check(self.engine)
-            self.world.in_order()
-
-    def run_out(self):
-        """RH5: logs run out."""
-        self.world.no_log = self.world.log_runs_out

@@ -27,6 +27,7 @@ class Damage:
     def __init__(self, world):
         self.world, self.choose = world, world.choose
         self.may_come = world.settings.dual_logs and world.chance(0.7)
+        self.archived = world.settings.archive and not world.settings.dual_logs and world.chance(0.7)
         """Not where writes fail too: a copy that is stopped may leave the one that is damaged."""
 
         self.damaged = (set(), set())
@@ -44,8 +45,23 @@ class Damage:
             else:
                 self._bootstrap()
 
+        if self.archived and self.world.chance(0.3):
+            self._archived()
+
+    def _archived(self):
+        """An active log that has an archive too (F7). It can be read again when the start is through."""
+        inventory = self._inventory()
+        places = [n for n, start in enumerate(inventory.starts) if start in {each[0] for each in inventory.archives}]
+        for number in places:
+            self.world.said.append("damage of what is archived")
+            for _ in range(self.choose.choice((1, 4))):
+                self._sector(log_name(0, number), SECTOR * self.choose.randrange(inventory.log_bytes // SECTOR))
+
     def through(self):
         """A start is through: what it has read from its checkpoint on is in both copies (LR3)."""
+        if self.archived:
+            for name in [name for name in self.world.disk.unreadable if name.startswith("log")]:
+                del self.world.disk.unreadable[name]
         found = self.world.engine.restarted
         self.mended.clear()
         for copy, damaged in enumerate(self.damaged):

@@ -108,7 +108,8 @@ def empty_pages(engine):
     """
     data, contents = engine.data, _Check(engine.data)._bytes
     gets = {(arrival.queue.page_set, arrival.page) for unit in engine.recovery.units.values() for arrival in unit.gets}
-    known = {(queue.page_set, page) for queue in data.stored() for page in queue.last_pages}
+    queues = (*data.stored(), data.objects_queue)
+    known = {(queue.page_set, page) for queue in queues for page in queue.last_pages}
     found = []
     for number, page_set in data.buffers.page_sets.items():
         for base in spans(page_set.pages):

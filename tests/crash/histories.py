@@ -2,15 +2,17 @@
 
 Rules
   RH1 A history is made by its seed alone: settings, steps, bodies, what a cut leaves. Played twice it is the same.
-  RH2 Settings: two to four logs, single or dual, with archives or without, packed pages or not. The pool is too small
-      for what is put, and each start has another: what one leaves in buffers the next one redoes with hardly any.
+  RH2 Settings: two to four logs, single or dual, with archives or without. The pool is too small for what is put, and
+      each start has another: what one leaves in buffers the next one redoes with hardly any. So it is with packed
+      pages, and with a log that takes more space.
   RH3 Applications put (one by one and together, long and short, persistent or not, with priorities), get the first
-      message or any, commit, back out and prepare; coordinators decide, maybe several starts later. Operators define
-      and delete queues and page sets, let them grow or not, archive the log, take checkpoints and image copies.
-  RH4 An engine ends by a clean stop, by a kill, by a power cut at any operation, or by one to three I/O errors, now or
-      later; those that it survives leave it in order. A start may be cut too, up to twice.
+      message or any, commit (in a call with the change, too), back out and prepare; coordinators decide, maybe several
+      starts later. Operators define and delete queues and page sets, let them grow or not, archive the log and prune
+      archives, take checkpoints and, piece by piece, image copies, give pools another size.
+  RH4 An engine ends by a clean stop, by a kill, by one or a power cut at any operation, or by one to three I/O errors,
+      now or later; those that it survives leave it in order. A start may be cut too, up to twice, or meet such errors.
   RH5 For a while there may be no active log to be made ready: who needs log is refused, at worst the engine ends.
-  RH6 Where there are archives, the image copy of a page set may be put in its place before a start, be that lost, not
+  RH6 Where there are archives, the image copy of any page set may be put in its place before a start, be that lost, not
       readable or as it was. Taking it, putting it back and a start that brings it up to date may be cut.
   RH7 After each start messages whose commit was confirmed are there, in their order, and no others; a step that was cut
       is done as a whole or not at all. Queues and units in doubt are there likewise; what those got nobody sees.
@@ -19,7 +21,8 @@ Rules
   RH9 A page that is torn besides, or cannot be read, makes no difference, if it is not told: by a start that is
       refused, or the checker. No image in the log lacks a change of its page that it should have (B4).
   RH10 Where the log and the bootstrap data set have two copies, sectors of one may be other than they were, or not
-      readable, when an engine starts. It makes no difference as long as the other copy has them.
+      readable, when an engine starts. It makes no difference as long as the other copy has them. So may those of an
+      active log that has an archive.
   RH11 Nothing is kept for ever: after three checkpoints the log is not needed from before the first, if there was log
       for what old units need, and the scavenger leaves no page without messages.
 
@@ -33,19 +36,21 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from crash.applications import OPERATIONS, PAGE_SET, QUEUE, WORK, Applications, World
+from crash.applications import QUEUE, WORK, Applications, World
 from crash.damage import SECTOR, Damage
 from crash.expected import found_in
+from crash.operators import OPERATIONS, PAGE_SET
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.recovery.media import restore
 from quaestor.storage.log_files import LogFiles
 from quaestor.storage.page import PAGE
-from quaestor.testing import PowerCut
+from quaestor.storage.page_set import file_name
+from quaestor.testing import FaultyDisk, PowerCut
 
 STEPS = 300
-COPIES = {"copy": 4}
+COPIES = {"copy": 4, "copy_on": 10, "prune": 1}
 """May be cut too."""
 
 ENDS = {"cut": 1.4, "refuse": 0.7, "stop": 0.5, "kill": 0.5}
@@ -86,7 +91,7 @@ class Ends:
             self._work(100, WORK | COPIES)
         if self.chance(0.7):
             world.no_log = False
-        self._lose_power()
+        self._end()
         for _ in range(self.choose.choice((0, 0, 1, 2))):
             self._cut_a_start()
         self.start_again()
@@ -141,16 +146,34 @@ class Ends:
     def _lose_power(self, cut_after=None):
         self.world.disk = self.world.disk.after_power_cut(self.choose.random(), cut_after)
 
-    def _cut_a_start(self):
-        """One that lasts until then; another may be through before."""
-        self.world.said.append("a start is cut")
-        self.world.disk.cut_after = self.world.disk.operations + self.choose.randrange(5, 200)
-        with suppress(PowerCut), self.may_end():
-            self.world.started(self.world.disk)
+    def _end(self):
+        """The machine has lost power, or the process alone is gone: the system has what it was handed."""
+        if self.chance(0.7):
             self._lose_power()
             return
-        self.world.no_log = False
-        self._lose_power()
+        self.world.said.append("killed")
+        killed = FaultyDisk(seed=self.world.disk.seed + 1)
+        killed.files, killed.unreadable = self.world.disk.files, self.world.disk.unreadable
+        self.world.disk = killed
+
+    def _cut_a_start(self):
+        """One that lasts until then, or that the disk refuses something; another may be through before."""
+        world, disk = self.world, self.world.disk
+        at = disk.operations + self.choose.randrange(5, 200)
+        if self.damage.may_come or self.chance(0.7):
+            world.said.append("a start is cut")
+            disk.cut_after = at
+        else:
+            world.said.append("a start is refused")
+            disk.fail_at, world.refused = {at: errno.EIO, at + self.choose.randrange(4): errno.ENOSPC}, True
+        with suppress(PowerCut), self.may_end():
+            world.started(disk)
+            disk.fail_at = {}
+            self._end()
+            return
+        disk.fail_at = {}
+        world.no_log = False
+        self._end()
 
     def start_again(self):
         world = self.world
@@ -166,9 +189,10 @@ class Ends:
         self._start(None)
 
     def _recover(self):
-        """The page set is as it was, lost, or nobody can read all of it; its image copy takes its place (RH6)."""
-        disk, name = self.world.disk, f"pageset-{PAGE_SET:02d}"
-        self.world.said.append("restored")
+        """A page set is as it was, lost, or nobody can read all of it; its image copy takes its place (RH6)."""
+        disk, number = self.world.disk, self.choose.choice(sorted(self.world.copied))
+        name = file_name(number)
+        self.world.said.append(f"restored {number}")
         what = self.choose.randrange(3)
         if what == 1:
             del disk.files[name]
@@ -178,11 +202,11 @@ class Ends:
         if self.chance(0.3):
             disk.cut_after = disk.operations + self.choose.randrange(8)
             with suppress(PowerCut):
-                restore(disk, PAGE_SET)
-            self._lose_power()
-        restore(self.world.disk, PAGE_SET)
+                restore(disk, number)
+            self._end()
+        restore(self.world.disk, number)
         if self.chance(0.5):
-            self._lose_power()
+            self._end()
             self._cut_a_start()
 
     def _start(self, torn):
@@ -193,12 +217,12 @@ class Ends:
     def _torn(self):
         """The disk as power leaves it, with a page torn besides (RH9): the space map page, or any."""
         self._lose_power()
-        disk = self.world.disk.after_power_cut()
-        image = disk.files[f"pageset-{PAGE_SET:02d}"]
+        disk, name = self.world.disk.after_power_cut(), file_name(self.choose.choice((0, PAGE_SET, PAGE_SET)))
+        image = disk.files[name]
         used = [at for at in range(PAGE, len(image.seen), PAGE) if any(image.seen[at : at + PAGE])]
         at = PAGE if not used or self.chance(0.6) else self.choose.choice(used)
         if self.chance(0.3):
-            disk.unreadable[f"pageset-{PAGE_SET:02d}"] = range(at, at + SECTOR)
+            disk.unreadable[name] = range(at, at + SECTOR)
             return disk
         for each in (image.seen, image.durable):
             each[at + 1000] ^= 255
@@ -208,7 +232,7 @@ class Ends:
         if disk is not None:
             with suppress(Abend, TornPageError):
                 engine = self.world.started(disk)
-                if not check(engine.data):
+                if not engine.recovery.waiting and not check(engine.data):
                     assert found_in(engine) == found_in(self.world.engine), "a page that was torn besides"
 
 

@@ -1,4 +1,4 @@
-"""A cold start after a crash at any moment: page sets whose log is lost start again (CS1-CS5)."""
+"""A cold start after a crash at any moment: page sets whose log is lost start again (CS1-CS7)."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -26,6 +26,7 @@ from quaestor.qmgr.recovery.cold import _Look, cold_start
 from quaestor.qmgr.recovery.media import image_copy, restore
 from quaestor.storage.log_files import CI
 from quaestor.storage.page import PAGE, is_whole
+from quaestor.storage.page_set import described_pages
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
@@ -192,6 +193,51 @@ def test_pages_that_a_cut_cold_start_tore_are_mended(readable):
         assert wanted == found, f"cut after {cut}, seed {seed}"
         assert not survivor.names("cold-")
     assert torn
+
+
+GREW = replace(ROOMY, pages=16, expansion=16)
+
+
+def grown():
+    """Page sets of a queue manager that was killed: messages and their space map are there, page 0 is of before."""
+    world = World(FaultyDisk(), GREW)
+    page_set, buffers = world.engine.queue.page_set, world.engine.buffers
+    world.unit(puts=[message(n) for n in range(20)])
+    for pool in buffers.pools.values():
+        pool.write([frame for frame in pool.changed() if frame.page])
+    buffers.sync()
+    assert page_set.pages > described_pages(page_set.read_raw(0, 1), 1)
+    for name in ("BSDS1", *world.disk.names("log1-")):
+        world.disk.delete(name)
+    return world.disk.after_power_cut(), world.state
+
+
+def test_messages_are_there_whose_page_set_grew_for_them():
+    """CS7: once, they were gone, and came back with the first start after the page set had grown again."""
+    disk, state = grown()
+    assert cold(disk).pages > 2 * GREW.pages
+    world = World(disk, GREW)
+    assert state == world.engine.bodies()
+    world.allowed = [state]
+    for number in range(40, 80):
+        world.unit(puts=[message(number)], gets=1)
+    assert world.state == found_after(disk.after_power_cut(), GREW)
+
+
+def test_they_are_there_wherever_the_cold_start_is_cut():
+    """CS4, CS7."""
+    for cut, seed in product(range(30), range(3)):
+        disk, state = grown()
+        disk = disk.after_power_cut(0, cut_after=cut)
+        with suppress(PowerCut):
+            cold(disk)
+        disk = disk.after_power_cut(seed)
+        try:
+            found = found_after(disk, GREW)
+        except Abend:
+            cold(disk)
+            found = found_after(disk, GREW)
+        assert state == found
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def with_the_last_page_given_back(patch):
 
 
 TEETH = [
-    (with_images_as_if_all_was_redone, 51),
+    (with_images_as_if_all_was_redone, 169),
     (with_images_in_a_run_as_if_all_was_made, 0),
     (with_pages_torn_that_have_no_image, 1),
     (with_a_checkpoint_too_new, 0),

@@ -74,6 +74,20 @@ def test_without_the_look_committed_work_is_lost_without_a_word(monkeypatch):
     assert len(found_after(disk, ROOMY)) < len(world.state)
 
 
+def test_an_older_one_does_not_have_an_epoch_begin_again():
+    """L1, L2: a lost write may have left records of it behind the end, which would be good again behind new ones."""
+    world = World(FaultyDisk(), ROOMY)
+    older = bytes(world.disk.files["BSDS1"].seen)
+    for _ in range(2):
+        world.engine = SmallEngine(world.disk.after_power_cut(), ROOMY)
+    world.unit(puts=[message(1)])
+    disk = world.engine.disk.after_power_cut()
+    disk.files["BSDS1"].seen[:] = disk.files["BSDS1"].durable[:] = older
+    again = SmallEngine(disk, ROOMY)
+    assert world.state == again.bodies()
+    assert again.log.epoch > world.engine.log.epoch
+
+
 def newest_place(disk, name):
     versions = [int.from_bytes(disk.files[name].seen[at + 8 : at + 16], "big") for at in (0, PLACE)]
     return PLACE * versions.index(max(versions))

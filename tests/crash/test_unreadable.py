@@ -215,6 +215,23 @@ def test_of_two_bootstrap_data_sets_one_is_enough():
     assert world.state == found_after(lost(world.disk.after_power_cut(), "BSDS1"), settings)
 
 
+@pytest.mark.parametrize("asynchronous", [True, False])
+@pytest.mark.parametrize("dual", [True, False])
+def test_an_active_log_is_used_again_over_what_cannot_be_read(asynchronous, dual):
+    """J8: nothing is wanted of what was there, so nobody has to read it: no copy is stopped, and nothing fails."""
+    settings = replace(TINY, wrthrsh=1, dual_logs=dual, logs=2, log_bytes=128 << 10)
+    for ci in range(0, settings.log_bytes // PAGE, 5):
+        disk = FaultyDisk()
+        disk.asynchronous = asynchronous
+        world = World(disk, settings)
+        lost(disk, "log1-02", range(ci * PAGE + 512, ci * PAGE + 1024))
+        for number in range(30):
+            world.unit(puts=[message(2 * number, 9000), message(2 * number + 1, 700)], gets=2 * (number > 3))
+        assert not disk.unreadable
+        assert [] == world.engine.log.files.inventory.stopped
+        assert world.state == found_after(disk, settings)
+
+
 # -- archives and image copies: in media recovery
 
 ARCHIVED = replace(TINY, archive=True, buffer_pools={0: 16, 1: 64})

@@ -27,7 +27,7 @@ PERSISTENT, NOW, GET_NOW = MQMD(persistence=1), PutOptions.NO_SYNCPOINT, GetOpti
 
 def a_log(disk, **files):
     log = LogManager(LogFiles.create(disk, log_bytes=256 << 10, **files))
-    log.resume(log.end, log.end)
+    log.resume(log.end, log.end, 0)
     log.ready = True
     return log
 

@@ -167,3 +167,17 @@ def test_what_was_appended_can_be_read_however_long_it_is(lengths, outbuff_kb):
     play.disk.held = False
     rbas = [play.fill(length) for length in lengths]
     assert lengths == [len(play.log.read(rba).body) + HEADER_LENGTH for rba in reversed(rbas)][::-1]
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+def test_logs_need_not_be_so_many_whole_buffers_long(asynchronous):
+    """J8: the last CI of a log may go on in the next one."""
+    disk = FaultyDisk()
+    disk.asynchronous = asynchronous
+    engine = SmallEngine(disk, replace(SMALL, log_bytes=70_001, wrthrsh=1))
+    for number in range(400):
+        unit = engine.begin()
+        engine.put(unit, bytes(number))
+        engine.commit(unit)
+    assert engine.log.files.start > 2 * engine.log.files.size
+    assert engine.bodies() == engine.again().bodies()

@@ -5,7 +5,7 @@ Rules
       `redis://...` for several) and a repository (a file, or `postgresql://...`). All members name the same. Whether
       a member makes as few requests to structures as it can, or those that MP1B counted, is its own affair.
   GS2 They are kept in the file `group` of the queue manager's directory, so that every door that opens it joins the
-      same group. Without that file it belongs to none.
+      same group. Without that file it belongs to none, so the file is durable before anybody joins.
   GS3 What a member needs (msgpack, redis, sortedcontainers) is not installed everywhere: it is imported when a queue
       manager joins, and missing it is said with what to do.
   GS4 Addresses may have passwords in them: the file is for its owner only, and no message shows them.
@@ -26,6 +26,7 @@ from typing import Any
 from quaestor import toml_text
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.operator_log import without_passwords
+from quaestor.storage.real_disk import make_directory, sync_directory
 
 GROUP_FILE = "group"
 GROUP_NAME_MAX = 4
@@ -61,13 +62,16 @@ def placed(settings: GroupSettings) -> GroupSettings:
 
 def save_group(directory: Path, settings: GroupSettings) -> None:
     """Keep the settings with the queue manager (GS2)."""
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     text = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in asdict(settings).items())
     file, fresh = directory / GROUP_FILE, directory / f"{GROUP_FILE}.new"
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as kept:
         kept.write(text)  # GS4
+        kept.flush()
+        os.fsync(kept.fileno())
     fresh.replace(file)
+    sync_directory(directory)
 
 
 def told(settings: GroupSettings) -> str:

@@ -41,7 +41,7 @@ from quaestor.server.kept_file import alone, replace_file
 from quaestor.server.limits import Limits
 from quaestor.server.listeners import Tls
 from quaestor.server.protocol import HEARTBEAT_MAX_S
-from quaestor.storage.real_disk import owner_of
+from quaestor.storage.real_disk import make_directory, owner_of
 
 HOME_VARIABLE = "QUAESTOR_HOME"
 KINDS: dict[Any, str] = {
@@ -122,7 +122,7 @@ class Home:
         checked(configuration.name, Reason.Q_MGR_NAME_ERROR)
         if self.exists:
             raise MQError(Reason.OBJECT_ALREADY_EXISTS, directory=str(self.directory))
-        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(self.directory, mode=0o700)
         found = {path.name for path in self.directory.iterdir()}
         if found - BEFOREHAND and not found & DATA_SETS:  # HO7
             other = min(found - BEFOREHAND)

@@ -5,8 +5,9 @@ Rules
       assume an order among volatile writes; a power cut may lose any of them or tear one between sectors.
   K2  A failed sync is final: the system may have dropped the data it could not write, so a second sync that
       succeeds proves nothing. The error is raised and the caller stops.
-  K3  Creating, deleting and renaming a file is durable when the call returns (the directory is synced). A file that is
-      renamed takes the place of one that has the name: whenever power goes, the name has the one or the other.
+  K3  Creating, deleting and renaming a file is durable when the call returns (the directory is synced), and so is the
+      directory, where it was made for the files. A file that is renamed takes the place of one that has the name:
+      whenever power goes, the name has the one or the other.
   K4  A read past the end gives fewer bytes than asked for; the caller knows what it expected.
   K5  One process owns a directory: `own` takes a file lock that the system gives up when the process ends. Who only
       asks (`owner_of`) shares it for a moment; `own` can tell that from an owner, and waits until it is over. A child

@@ -3,7 +3,8 @@
 Rules
   L1  A record is a header and a body. The header carries the record's own RBA and the epoch, a number that rises
       with every start of the queue manager. A record is good when its checksum holds, its RBA is where it was
-      read, and its epoch is not older than that of the record before it.
+      read, and its epoch is not older than that of the record before it. It rises above that of the last record,
+      whatever the bootstrap data set knows.
   L2  The log ends at the first record that is not good. Bytes behind it, left by an earlier use of the data set
       or by a write whose beginning was lost, fail L1: the former by RBA, the latter by epoch once something
       newer has been written in front of them.

@@ -50,6 +50,14 @@ def sync_directory(directory: Path) -> None:
         os.close(fd)
 
 
+def make_directory(directory: Path, mode: int = 0o777) -> None:
+    """A directory, durably, with those above it that there are not (K3)."""
+    made = [each for each in (directory, *directory.parents) if not each.exists()]
+    directory.mkdir(parents=True, exist_ok=True, mode=mode)
+    for each in made:
+        sync_directory(each.parent)
+
+
 def _lock_alone(fd: int) -> None:
     """Have the lock alone, or raise at once if somebody has it alone (K5)."""
     for _ in range(LOOKS):
@@ -67,7 +75,7 @@ class RealDisk:
 
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory)
-        self.directory.mkdir(parents=True, exist_ok=True)
+        make_directory(self.directory)
         self._owner: int | None = None
         self._others: Overlapped | None = None
         self._kernel = KernelQueues()

@@ -23,7 +23,9 @@ Rules
   J7  Counting is that of the papers: a CI written again because it was part-filled is a rewrite; full CIs go in
       groups of at most `ci_per_io`, the current CI by itself; the operating system gets all of it as one request.
   J8  A force of one data set writes whole CIs from aligned memory, so that the disk can take them as they lie in the
-      buffers. What stands behind the last record in its CI is no record: it has another RBA.
+      buffers. Every other write goes to the end of its last CI too: of a block that cannot be read, as one of an active
+      log that is used again may be, no part can be written. What stands behind the last record in its CI is no record:
+      it has another RBA.
   J9  An active log may be left before it is full (ARCHIVE LOG): records that say nothing fill it, so that the log stays
       one sequence without a hole.
   J10 A force may be started and finished in two calls, so that its caller works while the disk does. Between them the

@@ -288,11 +288,11 @@ class LogWriter:
         self.force(rba)
 
     def _write(self, upto: int) -> None:
-        """Hand the buffers up to an RBA to the data sets, and note it (J7)."""
-        start, base = self.written, self.base
+        """Hand the buffers up to an RBA to the data sets, with the rest of its CI, and note it (J7, J8)."""
+        start, base, files = self.written, self.base, self.files
         if upto > start:
-            began_ns = self._now_ns()
-            self.files.write(start, self._view[start - base : upto - base])
+            began_ns, last = self._now_ns(), min(upto + -upto % CI, files.start + files.size)
+            files.write(start, self._view[start - base : last - base])
             self._wrote(start, upto, began_ns)
 
     def _wrote(self, start: int, upto: int, since_ns: int) -> None:

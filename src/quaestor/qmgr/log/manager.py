@@ -94,10 +94,11 @@ class LogManager(LogWriter):
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
-    def resume(self, end: int, read_from: int) -> None:
+    def resume(self, end: int, read_from: int, epoch: int) -> None:
         """Go on at `end`, in a new epoch that is durable before anything is written. The log was read from an RBA on.
 
-        What was read may still be volatile: a process that was killed leaves written, unsynced bytes behind.
+        Its last record is of `epoch`: an older bootstrap data set knows an earlier one only (L1). What was read may
+        still be volatile: a process that was killed leaves written, unsynced bytes behind.
         """
         self._reader.make_alike(read_from, end)  # LR3
         partial = end % CI
@@ -107,7 +108,7 @@ class LogManager(LogWriter):
         self.base, self.end, self.written, self._sent = end - partial, end, end, end
         self._synced = self.hardened = end
         self._buffer[:partial] = self._reader.beginning_of_ci(self.base, partial)
-        self.epoch = self.files.inventory.epoch + 1
+        self.epoch = max(self.files.inventory.epoch, epoch) + 1
         self.files.inventory.epoch = self.epoch
         self.files.inventory.written_rba = end
         self._save_bootstrap()

@@ -16,6 +16,8 @@ Rules
       with RBAs in their order and before that of its record. Otherwise it had been got, or not all of it had reached
       the page set: its record is deleted, or the text of another would be taken for its own. Text of an earlier message
       of the same length, in the same pages, cannot be told from it where neither had been written again.
+  CS7 A page set is as long as its space map has pages in use: page 0 may not have been written since it grew. Otherwise
+      what is behind the end would be in use again when the page set grows next.
 
 Called by `quaestor log cold-start`.  Calls media, page_set, text_pages, bootstrap, log_files.
 """
@@ -25,7 +27,7 @@ from dataclasses import dataclass
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.recovery.media import copy_name
 from quaestor.storage.bootstrap import NAMES as BOOTSTRAP_NAMES
-from quaestor.storage.changes import FREE, MESSAGE_PAGE, SPAN, TEXT_PAGE, VOLATILE_PAGE, map_page_of
+from quaestor.storage.changes import FREE, MESSAGE_PAGE, SPAN, TEXT_PAGE, VOLATILE_PAGE, header, map_page_of
 from quaestor.storage.disk import Disk
 from quaestor.storage.log_files import ARCHIVE, CI, LogFiles
 from quaestor.storage.page import (
@@ -35,6 +37,7 @@ from quaestor.storage.page import (
     MESSAGES,
     PAGE,
     SHORT,
+    SPACE_MAP,
     TEXT,
     StoredRecord,
     header_of,
@@ -42,7 +45,7 @@ from quaestor.storage.page import (
     records_of,
     seal,
 )
-from quaestor.storage.page_set import PageSet, media_rba, numbers_on, spans
+from quaestor.storage.page_set import PageSet, describe, media_rba, numbers_on, spans
 from quaestor.storage.text_pages import head_length, held, text_pages
 
 RUN = 256
@@ -76,7 +79,7 @@ def page_sets_on(disk: Disk) -> tuple[int, ...]:
 
 
 def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bool = False) -> ColdStart:
-    """Give page sets a new, empty log (CS1-CS6). The queue manager is down."""
+    """Give page sets a new, empty log (CS1-CS7). The queue manager is down."""
     numbers = page_sets_on(disk)
     if not any(map(disk.exists, BOOTSTRAP_NAMES)):
         for number in numbers:
@@ -116,7 +119,7 @@ def _mend(disk: Disk, number: int) -> None:
         contents = aside.read(at, PAGE)
         page = header_of(contents).page if len(contents) == PAGE else 0
         there = page_set.read_readable(page, 1)
-        if page and is_whole(contents, number, page) and not is_whole(there, number, page):
+        if is_whole(contents, number, page) and not is_whole(there, number, page):
             page_set.write(page, [contents])
     page_set.sync()
     page_set.close()
@@ -137,10 +140,12 @@ class _Look:
 
         self._changed: dict[int, bytearray] = {}
         page_set = PageSet.open(disk, number)
-        self.pages = page_set.pages
-        _check(page_set, 0, page_set.read_raw(0, 1))
-        if media_rba(page_set.read_raw(0, 1)):
+        first = bytearray(page_set.read_raw(0, 1))
+        _check(page_set, 0, first)
+        if media_rba(first):
             raise Abend("CS3", "a page set is an image copy that needs its log; use another copy", page_set=number)
+        self._grow(page_set, first)
+        self.pages = page_set.pages
         for base in spans(page_set.pages):
             self._span(page_set, base)
         self._drop_without_text(page_set)
@@ -150,6 +155,19 @@ class _Look:
     def figures(self) -> tuple[int, int, int]:
         """Pages, those that are freed (CS5), messages without their text (CS6)."""
         return self.pages, self._freed, self._without_text
+
+    def _grow(self, page_set: PageSet, first: bytearray) -> None:
+        """Have page 0 say how many pages there are (CS7)."""
+        number, there, pages = page_set.number, page_set.file.size() // PAGE, page_set.pages
+        for base in spans(there):
+            space = page_set.read_readable(map_page_of(base), 1)
+            if is_whole(space, number, map_page_of(base)) and header_of(space).kind == SPACE_MAP:
+                pages = max(pages, min(base + len(space[HEADER_LENGTH:].rstrip(b"\0")), there))
+        if pages > page_set.pages:
+            page_set.pages, rba = pages, header_of(first).rba
+            header(first, describe(number, pages), number, 0)
+            seal(first, rba)
+            self._changed[0] = first
 
     def _span(self, page_set: PageSet, base: int) -> None:
         space = bytearray(page_set.read_readable(map_page_of(base), 1))

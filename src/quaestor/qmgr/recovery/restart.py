@@ -65,6 +65,9 @@ class Restart:
     checkpoint_rba: int = 0
     start_rba: int = 0
     end_rba: int = 0
+    epoch: int = 0
+    """Of the last record."""
+
     records_read: int = 0
     changes_redone: int = 0
     units: list[tuple[str, int, Identity]] = field(default_factory=list)
@@ -78,7 +81,7 @@ def restart(recovery: RecoveryManager) -> Restart:
     page_sets = _current_status(recovery, found, copies)
     recovery.stamping.check(copies, found.end_rba)
     recovery.log.files.inventory.stamped_at_stop = False  # with what resuming saves
-    recovery.log.resume(found.end_rba, found.checkpoint_rba)
+    recovery.log.resume(found.end_rba, found.checkpoint_rba, found.epoch)
     _forward(recovery, found, _Redo(recovery, found.end_rba, page_sets, copies))
     for number in copies:
         _end_media_recovery(recovery, recovery.buffers.page_sets[number])
@@ -115,7 +118,7 @@ def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int,
     if log.goes_on(end, epoch):
         text = "the log goes on where the bootstrap data set knows none: it is an older one; put the last one back"
         raise Abend("F8", text, known_to=f"{end:012X}")
-    found.end_rba = end
+    found.end_rba, found.epoch = end, epoch
     found.start_rba = min([found.checkpoint_rba, *page_sets.values()])
     if found.start_rba < end and not log.files.holds(found.start_rba):
         raise Abend(
