@@ -37,6 +37,7 @@ from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery, Unit
+from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.recovery.outcomes import label
 
 
@@ -87,6 +88,10 @@ class Connection:
             if not self.connected:  # SE7
                 self.messages.close_all(self._thread)
                 raise self.why_not_connected()
+            return self._new_handle(opened)
+
+    def _new_handle(self, opened: OpenQueue) -> Handle:
+        """A handle for what was opened. The latch is held: accounting starts and stops before or after."""
         handle = Handle(self, opened)
         self._handles.add(handle)
         return handle
