@@ -214,7 +214,7 @@ class Handle(WaitingHandle):
         if self._opened is None:
             return
         self._thread.warning = None
-        with self._connection.latch, Guarded(self._connection):
+        with self._connection.latch, Guarded(self._connection, over=True):
             if self._opened is not None:  # nobody else has closed it meanwhile
                 self._connection.messages.close(self._opened, options)
             self.forget()

@@ -123,8 +123,7 @@ class ConnectionManager:
         known, _ = self._connections.get(thread, (None, None))
         connection = None if known is None else known()
         if connection is not None:
-            connection.abandon()
-            connection.broken()
+            connection.end_from_outside()
             with self._recovery.latch:
                 self._messages.look_again()
 
@@ -159,8 +158,7 @@ class ConnectionManager:
             self.let_units_begin()
             self.reap()
         for connection in self.living():
-            connection.abandon()
-            connection.broken()
+            connection.end_from_outside()
 
     def abandon(self) -> None:
         """These connections are another process's: forget them without a trace."""
@@ -175,6 +173,8 @@ class ConnectionManager:
         self.on_failure(error)
         self._messages.quiesce(Reason.Q_MGR_STOPPING)
         self.let_units_begin()
+        for connection in self.living():
+            connection.failed()
         self.abandon()
 
     def reap(self) -> bool:
