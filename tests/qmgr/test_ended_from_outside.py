@@ -8,7 +8,8 @@ import pytest
 from qmgr.small import EVERYTHING, page_queue_manager
 from qmgr.test_interrupts import CALLS, KEPT, NOW
 from quaestor.mqi.options import GetOptions
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.connection import Handle
 from quaestor.qmgr.recovery import checkpointing
 from quaestor.testing import FaultyDisk
 
@@ -110,3 +111,22 @@ def test_a_commit_that_comes_after_the_end_is_not_answered(qm, ends):
         with qm.connect() as other, other.open("ORDERS", EVERYTHING) as left:
             assert answered == left.inquire("CURDEPTH")["CURDEPTH"], moment
     assert moment > 3
+
+
+@pytest.mark.plain
+def test_a_handle_that_is_closed_just_now_holds_up_no_failure(qm, monkeypatch):
+    """What closes it lets go of it without the latch."""
+    app, other = qm.connect(), qm.connect()
+    handles = [app.open("ORDERS", EVERYTHING) for _ in range(3)]
+    forget = Handle.forget
+
+    def closed_meanwhile(handle):
+        app.forget(handles[0])
+        return forget(handle)
+
+    monkeypatch.setattr(Handle, "forget", closed_meanwhile)
+    with qm.manager.engine.recovery.latch:
+        qm.connections.failed(Abend("J5", "for a test"))
+    for lost in (app, other):
+        with pytest.raises(MQError, match="2009"):
+            lost.commit()

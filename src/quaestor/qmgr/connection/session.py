@@ -348,7 +348,7 @@ class Connection:
         """The queue manager is gone: its restart backs out what is in flight."""
         self._gone = Reason.CONNECTION_BROKEN
         self.connected = False
-        for handle in self._handles:
+        for handle in self.handles:
             handle.forget()
 
     def forget(self, handle: Handle) -> None:
