@@ -7,13 +7,14 @@ import pytest
 
 from qmgr.small import EVERYTHING, page_queue_manager
 from qmgr.test_interrupts import CALLS, KEPT, NOW
-from quaestor.mqi.options import GetOptions
+from quaestor.mqi.objects import ModelQueue
+from quaestor.mqi.options import OpenOptions
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.connection import Handle
 from quaestor.qmgr.recovery import checkpointing
 from quaestor.testing import FaultyDisk
 
-GET_NOW = GetOptions.NO_SYNCPOINT
+OWN = OpenOptions.INPUT_EXCLUSIVE | OpenOptions.OUTPUT
 GONE = {Reason.CONNECTION_BROKEN, Reason.HCONN_ERROR}
 MADE = CALLS | {
     "get and commit": lambda orders, app: (orders.get(), app.commit()),
@@ -39,11 +40,11 @@ class SeenLatch:
 
 
 class EndedAt:
-    """Somebody else ends a connection at the n-th moment at which he may have the latch."""
+    """Somebody else ends a connection, or does what else is said, at the n-th moment at which he may have the latch."""
 
-    def __init__(self, qm, thread, moment):
+    def __init__(self, qm, thread, moment, act=None):
         self._latch, self._left = qm.manager.engine.recovery.latch, moment
-        self._end = lambda: qm.connections.end(thread)
+        self._end = act or (lambda: qm.connections.end(thread))
 
     def __call__(self, frame, event, __):
         if event in ("call", "c_return") and not self._latch.locked() and frame.f_code.co_name != "_count":
@@ -130,3 +131,32 @@ def test_a_handle_that_is_closed_just_now_holds_up_no_failure(qm, monkeypatch):
     for lost in (app, other):
         with pytest.raises(MQError, match="2009"):
             lost.commit()
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("ends", ["disconnect", "abandon"])
+def test_a_call_that_is_made_while_the_connection_ends_leaves_nothing(qm, ends):
+    """SE8: by another task, while the log is waited for."""
+    with qm.connect() as app:
+        app.define(ModelQueue("MODEL"))
+    _company = qm.connect()
+    acted, moment, told = True, 0, set()
+    while acted:
+        moment += 1
+        app = qm.connect()
+        orders, own = app.open("ORDERS", EVERYTHING), app.open("MODEL", OWN)
+        orders.put("x", KEPT)
+        own.put("y")
+
+        def put(orders=orders, own=own):
+            for queue, descriptor in ((orders, KEPT), (own, None)):
+                try:
+                    queue.put("z", descriptor)
+                except MQError as error:
+                    told.add(error.reason)
+
+        _, acted = EndedAt(qm, app.thread, moment, put).during(getattr(app, ends))
+        state = qm.messages.catalogue.state("ORDERS")
+        assert (0, 0, 1) == (len(qm.manager.engine.recovery.units), state.handles, qm.connections.connections), moment
+    assert moment > 3
+    assert told <= GONE
