@@ -93,6 +93,14 @@ class CallBeside:
         self._call, self.ended = call, None
         self._thread = Thread(target=self._run, daemon=True)
 
+    def start(self):
+        self._thread.start()
+
+    def join(self):
+        """How it ended."""
+        self._thread.join(5)
+        return self.ended
+
     def _run(self):
         try:
             self._call()

@@ -54,10 +54,6 @@ class WaitingCall(CallBeside):
         self._thread.start()
         self._thread.join(0.05)
 
-    def end(self):
-        self._thread.join(5)
-        return self.ended
-
 
 def interrupt_put(qm, orders, waiting, interrupt):
     """Put a message; when it is on the log and its page not yet begun, that is interrupted."""
@@ -82,7 +78,7 @@ def test_a_put_that_waited_while_another_was_interrupted_is_refused(qm, disk, or
     others = qm.connect().open("ORDERS", EVERYTHING)
     waiting = WaitingCall(lambda: others.put("acknowledged?", KEPT, NOW))
     interrupt_put(qm, orders, waiting, interrupt)
-    assert waiting.end() in {Reason.CONNECTION_BROKEN, Reason.Q_MGR_STOPPING}
+    assert waiting.join() in {Reason.CONNECTION_BROKEN, Reason.Q_MGR_STOPPING}
     assert [] == found(disk)
 
 
@@ -94,7 +90,7 @@ def test_a_commit_that_waited_is_not_acknowledged(qm, disk, orders, interrupt):
     waiting = WaitingCall(other.commit)
     before = disk.operations
     interrupt_put(qm, orders, waiting, interrupt)
-    assert (Reason.CONNECTION_BROKEN, before) == (waiting.end(), disk.operations)
+    assert (Reason.CONNECTION_BROKEN, before) == (waiting.join(), disk.operations)
 
 
 def test_pages_stay_as_they_are(disk):

@@ -124,6 +124,19 @@ def test_waits_end_by_time_by_inhibit_and_by_cancelling(qm):
     talk(qm, conversation)
 
 
+@pytest.mark.parametrize("options", [0, GET_NOW])
+def test_a_message_that_came_in_time_is_got_by_a_loop_that_was_busy(qm, options):
+    async def conversation(app, orders):
+        waiting = asyncio.create_task(orders.get(options, wait_ms=200))
+        await asyncio.sleep(0.02)
+        with qm.connect() as other:
+            other.put("ORDERS", "x", None, NOW)
+        Event().wait(0.2)
+        assert (await waiting).text == "x"
+
+    talk(qm, conversation)
+
+
 def test_closing_a_handle_ends_its_waits_and_no_others(qm):
     async def conversation(app, orders):
         closed, open_ = await app.open("ORDERS", EVERYTHING), await app.open("ORDERS", EVERYTHING)

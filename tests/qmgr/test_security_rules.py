@@ -1,4 +1,4 @@
-"""Security, rule by rule: which profile decides, how long an answer is kept, who hears of a refusal (S1-S8)."""
+"""Security, rule by rule: which profile decides, how long an answer is kept, who hears of a refusal (S1-S10)."""
 
 import pytest
 
@@ -158,6 +158,26 @@ def test_when_too_many_answers_are_kept_all_are_forgotten(monkeypatch):
         manager.allows("ALICE", "queue", f"Q{number}", Access.READ)
         kept.append(sorted(name for _, _, name in manager._answers))
     assert [["Q0"], ["Q0", "Q1"], ["Q0", "Q1", "Q2"], ["Q3"], ["Q3", "Q4"]] == kept
+
+
+@pytest.mark.parametrize("again", [SecurityManager.refresh, lambda manager: manager.reverify(["ALICE"])])
+def test_an_answer_of_profiles_that_are_read_again_meanwhile_is_not_kept(again, monkeypatch):
+    """S10: whoever asked before, by another thread, is answered so once."""
+    text = ["queue ORDERS ALICE update"]
+    manager = SecurityManager(lambda: text[0], FakeClock())
+    assert manager.allows("ALICE", "queue", "OTHERS", Access.NONE)
+    decide = manager._decide
+
+    def revoked_meanwhile(*asked):
+        decided = decide(*asked)
+        text[0] = "queue ORDERS ALICE none"
+        again(manager)
+        return decided
+
+    monkeypatch.setattr(manager, "_decide", revoked_meanwhile)
+    assert manager.allows("ALICE", "queue", "ORDERS", Access.PUT)
+    monkeypatch.setattr(manager, "_decide", decide)
+    assert not manager.allows("ALICE", "queue", "ORDERS", Access.PUT)
 
 
 def test_refresh_reads_the_profiles_and_forgets_the_answers():

@@ -16,6 +16,8 @@ Rules
   S8  A line that could grant nothing to anybody is refused with its number: another class, a `*` that is not the end.
   S9  `reverify` forgets what is kept of some users and reads the profiles again for them alone: for everybody else they
       stay as they were until `refresh`. Of whom nothing is kept, nothing is read.
+  S10 Checks are made by several threads. An answer that was decided by profiles which are read again meanwhile is given
+      once, and not kept.
 
 Profiles are text, one per line, `#` begins a comment:
 
@@ -147,19 +149,19 @@ class SecurityManager:
     def refresh(self) -> None:
         """Read the profiles again (S4)."""
         self._profiles = self._read()
-        self._anew.clear()
-        self._answers.clear()
+        self._anew, self._answers = {}, {}
 
     def reverify(self, users: Iterable[str]) -> set[str]:
         """Read the profiles again for some users; those of whom something was kept (S9)."""
-        kept = {user for user, _, _ in self._answers}
+        kept = {user for user, _, _ in tuple(self._answers)}
         known = {user for user in users if user in kept or user in self._anew}
         if known:
             profiles = self._read()
             if profiles is None:
                 raise ProfileError("there are no profiles any more; REFRESH SECURITY allows everything to everybody")
             self._anew.update(dict.fromkeys(known, profiles))
-            self._answers = {key: answer for key, answer in self._answers.items() if key[0] not in known}
+            answers = tuple(self._answers.items())
+            self._answers = {key: answer for key, answer in answers if key[0] not in known}
         return known
 
     def _read(self) -> tuple[Profile, ...] | None:
@@ -187,12 +189,12 @@ class SecurityManager:
     def _granted(self, user: str, resource: str, name: str) -> Access:
         if len(name) > NAME_MAX:
             return self._decide(user, resource, name)
-        key, now = (user, resource, name), self._clock.now_us()
-        kept = self._answers.get(key)
+        key, now, answers = (user, resource, name), self._clock.now_us(), self._answers  # S10
+        kept = answers.get(key)
         if kept is None or now - kept[0] >= self.timeout_us:
-            if len(self._answers) >= ANSWERS_MAX:
-                self._answers.clear()
-            kept = self._answers[key] = (now, self._decide(user, resource, name))
+            if len(answers) >= ANSWERS_MAX:
+                answers.clear()
+            kept = answers[key] = (now, self._decide(user, resource, name))
         return kept[1]
 
     def _decide(self, user: str, resource: str, name: str) -> Access:

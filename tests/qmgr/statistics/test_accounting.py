@@ -610,3 +610,39 @@ def test_reports_of_what_had_expired_are_generated_messages(work):
         queue.get(GET_NOW)
     account = end()
     assert (2, 2) == (account.generated_messages, account.messages_expired)
+
+
+def test_calls_that_overlap_take_no_time_away():
+    """VE6: two tasks of asyncio; what the long call waits for is seen by the short one, too."""
+    verb = Verb()
+    for _ in range(CLOCKED_ALWAYS):
+        verb.entered()
+        verb.entered()
+        verb.waited(10_000)
+        for elapsed_ns in (1_000, 11_000):
+            verb.clocked(0, verb.took(elapsed_ns))
+    clocked_ns = verb.elapsed_total_ns()
+    for _ in range(CLOCKED_EVERY):
+        verb.passed()
+    assert verb.elapsed_total_ns() >= clocked_ns > 0
+
+
+def test_many_tasks_of_asyncio_are_accounted_for_as_one(tmp_path):
+    async def work(queue):
+        for _ in range(CLOCKED_ALWAYS):
+            await queue.put("x", MQMD(persistence=1), NOW)
+            await queue.put("y", None, NOW)
+            await queue.get(GET_NOW, wait_ms=5)
+
+    async def main():
+        async with await quaestor.connect_async("QM1", tmp_path, trace="acctg(1,3)") as app:
+            await app.define(LocalQueue("ORDERS"))
+            async with await app.open("ORDERS") as queue:
+                await asyncio.gather(*(work(queue) for _ in range(8)))
+
+    asyncio.run(main())
+    (dump,) = (tmp_path / "smf").iterdir()
+    (task,) = tasks(read_dump(dump))
+    (queue,) = task.queues
+    assert (16 * CLOCKED_ALWAYS, 8 * CLOCKED_ALWAYS) == (queue.puts, queue.gets)
+    assert queue.put_elapsed > queue.put_log_force_elapsed > 0

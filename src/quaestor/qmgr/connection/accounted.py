@@ -3,12 +3,14 @@
 Rules
   AH1 Each method makes the call of its parent class and tallies what it took; it decides nothing. Plain puts and gets
       are in `noting`.
-  AH2 `account_for` and `stop_accounting` may come at any time, also while the application waits for a message: a call
-      in progress ends with the latch it began with and is not tallied. It knows its tally by then, not by its handle.
+  AH2 `account_for` and `stop_accounting` may come whenever the latch is free, also while the application waits for a
+      message: a call in progress ends with the latch it began with and is not tallied. It knows its tally by then, not
+      by its handle; one that finds none there any more is its parent's.
   AH3 A get that waits by being asked again (`look`) is one get: what is asked again adds time, not a call.
   AH4 A call for many messages is tallied as so many calls that took its time together.
   AH5 A handle that was closed, and a task that is over, are held by nothing that they hold.
   AH6 A call that has failed looks whether it still has the latch (LA3), before anything else takes it.
+  AH7 A queue is open for the call that closes it, and for an MQPUT1, until that has been counted (AK3).
 
 Called by the connection manager.  Calls session and handle.
 """
@@ -32,6 +34,7 @@ from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.connection.verb import Verb
 from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.opening import OpenQueue
+from quaestor.qmgr.message.queue_state import QueueState
 from quaestor.qmgr.message.waiting import Waiting
 
 T = TypeVar("T")
@@ -43,11 +46,11 @@ class AccountedHandle(NotingHandle):
     """An open queue whose calls are tallied (AH1)."""
 
     __slots__ = ()
-    tally: QueueTally
     _latch: TimedLatch
 
     def forget(self) -> OpenQueue | None:
-        self.tally.handles -= 1
+        if self.tally is not None:
+            self.tally.handles -= 1
         note_no_more(self)
         return Handle.forget(self)
 
@@ -55,7 +58,9 @@ class AccountedHandle(NotingHandle):
         self, body: Any, descriptor: MQMD | None, options: int, correl_id: bytes | None, context: Handle | None
     ) -> Message:
         tally, latch = self.tally, self._latch
-        (began_ns, cpu_ns), calls = self._began(latch, tally, tally.put), 1
+        if tally is None:
+            return Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
+        (began_ns, cpu_ns), calls = _began(latch, tally, tally.put), 1
         try:
             message = Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
         except BaseException as error:
@@ -66,15 +71,11 @@ class AccountedHandle(NotingHandle):
         tally.note_put(message)
         return message
 
-    def _began(self, latch: TimedLatch, tally: QueueTally, verb: Verb) -> tuple[int, int]:
-        """A put or get begins; when one is due, what those before it have noted is added up, if it is much (AC2)."""
-        if verb.left < 1 and tally.many_notes():
-            with latch.itself:
-                tally.fold()
-        return tally.task.began(verb)
-
     def _put_all(self, bodies: list[Any], descriptor: MQMD | None, options: int, put: list[Message]) -> None:
         tally, latch = self.tally, self._latch
+        if tally is None:
+            Handle._put_all(self, bodies, descriptor, options, put)  # noqa: SLF001 - its own parent
+            return
         verb, task = tally.put, tally.task
         began_ns, cpu_ns = task.began(verb)
         refused = 0
@@ -93,7 +94,9 @@ class AccountedHandle(NotingHandle):
 
     def get_with_care(self, options: int, named: dict[str, Any]) -> Message:
         tally, latch = self.tally, self._latch
-        (began_ns, cpu_ns), calls = self._began(latch, tally, tally.get), 1
+        if tally is None:
+            return Handle.get(self, options, **named)
+        (began_ns, cpu_ns), calls = _began(latch, tally, tally.get), 1
         try:
             message = Handle.get(self, options, **named)
         except BaseException as error:
@@ -110,8 +113,10 @@ class AccountedHandle(NotingHandle):
         self, options: int, wait_ms: int, after: Waiting | None, max_length: int | None = None, **selecting: Any
     ) -> Message | Waiting:
         tally, latch = self.tally, self._latch
+        if tally is None:
+            return Handle.look(self, options, wait_ms, after, max_length, **selecting)
         verb, task = tally.get, tally.task
-        began_ns, cpu_ns = self._began(latch, tally, verb)
+        began_ns, cpu_ns = _began(latch, tally, verb)
         calls = after is None
         try:
             result = Handle.look(self, options, wait_ms, after, max_length, **selecting)
@@ -127,14 +132,17 @@ class AccountedHandle(NotingHandle):
         return result
 
     def handed_over(self, waiting: Waiting) -> Message | None:
-        message = Handle.handed_over(self, waiting)
-        if message is not None:
-            self.tally.note_get(message, GetOptions.NONE)
+        message, tally = Handle.handed_over(self, waiting), self.tally
+        if message is not None and tally is not None:
+            tally.note_get(message, GetOptions.NONE)
         return message
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
-        task, verb = self.tally.task, self.tally.get
-        cpu_ns, began_ns, waited_ns, task.waits_at = task.cpu_ns(), task.now_ns(), verb.waited_ns, (self.tally, waiting)
+        tally, latch = self.tally, self._latch
+        if tally is None or latch.served.task is not latch:  # a call that began without a tally
+            return Handle._block(self, waiting, seconds)  # noqa: SLF001 - its own parent
+        task, verb = tally.task, tally.get
+        cpu_ns, began_ns, waited_ns, task.waits_at = task.cpu_ns(), task.now_ns(), verb.waited_ns, (tally, waiting)
         try:
             return Handle._block(self, waiting, seconds)  # noqa: SLF001 - its own parent
         finally:
@@ -143,22 +151,18 @@ class AccountedHandle(NotingHandle):
             task.waited_cpu_ns += task.cpu_ns() - cpu_ns
 
     def inquire(self, *keywords: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._tallied(self.tally.inq, Handle.inquire, *keywords)
+        tally, latch = self.tally, self._latch
+        if tally is None:
+            return Handle.inquire(self, *keywords)
+        found: dict[str, Any] = _tallied(tally.task, tally.inq, latch, Handle.inquire, self, *keywords)
         return found
 
     def set(self, **values: Any) -> None:
-        self._tallied(self.tally.set, Handle.set, **values)
-
-    def _tallied(self, verb: Verb, call: Any, *args: Any, **named: Any) -> Any:
-        task, latch = self.tally.task, self._latch
-        began_ns, cpu_ns = task.began(verb)
-        try:
-            return call(self, *args, **named)
-        except BaseException:
-            latch.left()
-            raise
-        finally:
-            task.ended(verb, began_ns, cpu_ns)
+        tally, latch = self.tally, self._latch
+        if tally is None:
+            Handle.set(self, **values)
+        else:
+            _tallied(tally.task, tally.set, latch, Handle.set, self, **values)
 
     def on_post(self, waiting: Waiting, post: Callable[[], object]) -> None:
         _giving_back(self._latch, Handle.on_post, self, waiting, post)
@@ -173,6 +177,10 @@ class AccountedHandle(NotingHandle):
         if self.opened is None:
             return
         tally, latch = self.tally, self._latch
+        if tally is None:
+            Handle.close(self, options)
+            return
+        tally.handles += 1  # AH7
         before = tally.close.lists_made
         began_ns, cpu_ns = tally.task.began(tally.close)
         try:
@@ -184,12 +192,12 @@ class AccountedHandle(NotingHandle):
             tally.task.ended(tally.close, began_ns, cpu_ns)
             tally.closes_without_lists += tally.stored.shared and tally.close.lists_made == before
             tally.closed_us = tally.task.now_us()
+            tally.handles -= 1
 
 
 class AccountedConnection(Connection):
     """A connection whose calls are tallied (AH1)."""
 
-    task: TaskTally
     latch: TimedLatch
 
     def open(
@@ -201,6 +209,8 @@ class AccountedConnection(Connection):
         dynamic_name: str = "CSQ.*",
     ) -> Handle:
         task, latch = self.task, self.latch
+        if task is None:
+            return Connection.open(self, target, options, qmgr=qmgr, dynamic_name=dynamic_name)
         verb = Verb()  # whose it is, is known when it has worked
         began_ns, cpu_ns = task.began(verb)
         try:
@@ -209,10 +219,17 @@ class AccountedConnection(Connection):
             latch.left()
             task.ended(task.other, began_ns, cpu_ns)  # AC6
             raise
-        tally = self._account_handle(handle)
-        tally.opening(verb)
-        tally.opened_us = tally.opened_us or task.now_us()
-        task.ended(tally.open, began_ns, cpu_ns)
+        tally = handle.tally
+        if tally is not None and tally.task is task:
+            tally.opening(verb)
+            tally.opened_us = tally.opened_us or task.now_us()
+            task.ended(tally.open, began_ns, cpu_ns)
+        return handle
+
+    def _new_handle(self, opened: OpenQueue) -> Handle:
+        handle = Connection._new_handle(self, opened)  # noqa: SLF001 - its own parent
+        if self.task is not None:
+            _account_handle(handle, opened, self.task, self.latch)
         return handle
 
     def put1(
@@ -225,7 +242,9 @@ class AccountedConnection(Connection):
         qmgr: str = "",
     ) -> Message:
         task, latch = self.task, self.latch
-        tally = self._tally_of_target(latch, target, qmgr)
+        if task is None:
+            return Connection.put1(self, target, body, descriptor, options, qmgr=qmgr)
+        tally = _tally_of_target(self, task, latch, target, qmgr)
         verb = task.other if tally is None else tally.put1
         began_ns, cpu_ns = task.began(verb)
         message, calls = None, 1
@@ -236,20 +255,25 @@ class AccountedConnection(Connection):
             raise
         finally:
             task.ended(verb, began_ns, cpu_ns, calls)
-            if message is not None and tally is not None:
+            if tally is not None:
                 with latch.itself:
-                    tally.put1.persistent += message.persistence
-                    tally.put_worked((len(message.body),))
-                    tally.put.deepest = max(tally.put.deepest, tally.stored.depth)
+                    tally.handles -= 1
+                    if message is not None:
+                        tally.put1.persistent += message.persistence
+                        tally.put_worked((len(message.body),))
+                        tally.put.deepest = max(tally.put.deepest, tally.stored.depth)
         return message
 
     put = put1
 
     def commit(self, unit: int | None = None) -> None:
         task, latch = self.task, self.latch
+        if task is None:
+            Connection.commit(self, unit)
+            return
         verb = task.commit
         if verb.left < 1:
-            self._tallied(verb, Connection.commit, unit)
+            _tallied(task, verb, latch, Connection.commit, self, unit)
             return
         task.verb = verb
         try:
@@ -262,40 +286,29 @@ class AccountedConnection(Connection):
             task.verb = task.other
 
     def backout(self) -> None:
-        self._tallied(self.task.backout, Connection.backout)
+        _tallied_by("backout", Connection.backout, self)
 
     def prepare(self, xid: bytes) -> None:
-        self._tallied(self.task.prepare, Connection.prepare, xid)
+        _tallied_by("prepare", Connection.prepare, self, xid)
 
     def commit_prepared(self, xid: bytes) -> None:
-        self._tallied(self.task.commit, Connection.commit_prepared, xid)
+        _tallied_by("commit", Connection.commit_prepared, self, xid)
 
     def backout_prepared(self, xid: bytes) -> None:
-        self._tallied(self.task.backout, Connection.backout_prepared, xid)
+        _tallied_by("backout", Connection.backout_prepared, self, xid)
 
     def define(self, *args: Any, **named: Any) -> None:
-        self._tallied(self.task.other, Connection.define, *args, **named)
+        _tallied_by("other", Connection.define, self, *args, **named)
 
     def alter(self, *args: Any, **named: Any) -> None:
-        self._tallied(self.task.other, Connection.alter, *args, **named)
+        _tallied_by("other", Connection.alter, self, *args, **named)
 
     def delete(self, *args: Any, **named: Any) -> None:
-        self._tallied(self.task.other, Connection.delete, *args, **named)
+        _tallied_by("other", Connection.delete, self, *args, **named)
 
     def inquire(self, *args: Any, **named: Any) -> dict[str, Any]:
-        found: dict[str, Any] = self._tallied(self.task.other, Connection.inquire, *args, **named)
+        found: dict[str, Any] = _tallied_by("other", Connection.inquire, self, *args, **named)
         return found
-
-    def _tallied(self, verb: Verb, call: Any, *args: Any, **named: Any) -> Any:
-        task, latch = self.task, self.latch
-        began_ns, cpu_ns = task.began(verb)
-        try:
-            return call(self, *args, **named)
-        except BaseException:
-            latch.left()
-            raise
-        finally:
-            task.ended(verb, began_ns, cpu_ns)
 
     def outcome(self, unit: int) -> bool:
         return _giving_back(self.latch, Connection.outcome, self, unit)
@@ -306,35 +319,42 @@ class AccountedConnection(Connection):
     def _end_work(self, end: Callable[[Any], None]) -> None:
         _giving_back(self.latch, Connection._end_work, self, end)  # noqa: SLF001 - its own parent
 
-    # -- whose tally
 
-    def _account_handle(self, handle: Handle) -> QueueTally:
-        """Let a handle tell the tally of its queue from now on."""
-        opened = handle.opened
-        if opened is None:
-            raise AssertionError("a handle that is being accounted for is open")
-        tally = self._tally_of(opened.resolution, opened.name)
-        tally.handles += 1
-        AccountedHandle.begin_notes(handle, tally, self.latch)  # type: ignore[arg-type] # its class in a moment
-        handle.__class__ = AccountedHandle
-        return tally
+# -- whose tally
 
-    def _tally_of(self, resolution: Resolution, base_name: str) -> QueueTally:
-        first, state = resolution.path[0], self.messages.catalogue.state(base_name)
-        tally = self.task.queue(first.name, base_name, state.stored)
-        tally.queue_type = int(first.queue_type)
-        tally.index_type = int(state.definition.index_type)
-        tally.disposition = state.definition.disposition
-        return tally
 
-    def _tally_of_target(self, latch: TimedLatch, target: str | Target, qmgr: str) -> QueueTally | None:
-        """The tally for an MQPUT1; None when the name leads to no queue, as the call itself will find."""
-        try:
-            with latch.itself:
-                resolution = self.messages.catalogue.resolver().resolve(Target.of(target, qmgr, ""))
-                return None if resolution.model is not None else self._tally_of(resolution, resolution.queue.name)
-        except MQError:
-            return None
+def _account_handle(handle: Handle, opened: OpenQueue, task: TaskTally, latch: TimedLatch) -> None:
+    """Let a handle tell the tally of its queue from now on."""
+    tally = _tally_of(task, opened.resolution, opened.state)
+    tally.handles += 1
+    AccountedHandle.begin_notes(handle, tally, latch)  # type: ignore[arg-type] # its class in a moment
+    handle.__class__ = AccountedHandle
+
+
+def _tally_of(task: TaskTally, resolution: Resolution, state: QueueState) -> QueueTally:
+    first, base = resolution.path[0], state.definition
+    tally = task.queue(first.name, base.name, state.stored)
+    tally.queue_type = int(first.queue_type)
+    tally.index_type = int(base.index_type)
+    tally.disposition = base.disposition
+    return tally
+
+
+def _tally_of_target(
+    connection: Connection, task: TaskTally, latch: TimedLatch, target: str | Target, qmgr: str
+) -> QueueTally | None:
+    """The tally for an MQPUT1, with one handle more (AH7); None when the name leads to no queue, as the call finds."""
+    catalogue = connection.messages.catalogue
+    try:
+        with latch.itself:
+            resolution = catalogue.resolver().resolve(Target.of(target, qmgr, ""))
+            if resolution.model is not None:
+                return None
+            tally = _tally_of(task, resolution, catalogue.state(resolution.queue.name))
+            tally.handles += 1
+    except MQError:
+        return None
+    return tally
 
 
 def account_for(connection: Connection, task: TaskTally, latch: TimedLatch) -> None:
@@ -343,7 +363,7 @@ def account_for(connection: Connection, task: TaskTally, latch: TimedLatch) -> N
     connection.__class__ = AccountedConnection
     for handle in connection.handles:
         if handle.opened is not None:
-            AccountedConnection._account_handle(connection, handle)  # type: ignore[arg-type]  # noqa: SLF001 - its class by now
+            _account_handle(handle, handle.opened, task, latch)
 
 
 def stop_accounting(connection: Connection, latch: LockType) -> None:
@@ -355,12 +375,40 @@ def stop_accounting(connection: Connection, latch: LockType) -> None:
         note_no_more(handle)
 
 
-def _giving_back(latch: TimedLatch, call: Callable[..., T], *args: Any) -> T:
+def _began(latch: TimedLatch, tally: QueueTally, verb: Verb) -> tuple[int, int]:
+    """A put or get begins; when one is due, what those before it have noted is added up, if it is much (AC2)."""
+    if verb.left < 1 and tally.many_notes():
+        with latch.itself:
+            tally.fold()
+    return tally.task.began(verb)
+
+
+def _tallied(task: TaskTally, verb: Verb, latch: TimedLatch, call: Callable[..., T], *args: Any, **named: Any) -> T:
+    began_ns, cpu_ns = task.began(verb)
+    try:
+        return call(*args, **named)
+    except BaseException:
+        latch.left()
+        raise
+    finally:
+        task.ended(verb, began_ns, cpu_ns)
+
+
+def _tallied_by(verb: str, call: Callable[..., T], connection: AccountedConnection, *args: Any, **named: Any) -> T:
+    """Make a call whose verb belongs to no queue."""
+    task, latch = connection.task, connection.latch
+    if task is None:
+        return call(connection, *args, **named)
+    return _tallied(task, getattr(task, verb), latch, call, connection, *args, **named)
+
+
+def _giving_back(latch: LockType | TimedLatch, call: Callable[..., T], *args: Any) -> T:
     """Make a call that is not tallied (AH6)."""
     try:
         return call(*args)
     except BaseException:
-        latch.left()
+        if isinstance(latch, TimedLatch):
+            latch.left()
         raise
 
 

@@ -5,7 +5,7 @@ Rules
       a thread of the loop's executor. A get out of syncpoint looks there each time, whether or not it waits: a
       message that it finds is gone when the log says so.
   AS2 A get that waits leaves its waiter on the queue and a future in the loop; cancelling the task takes the waiter
-      away again and, if it had just been woken, wakes the next.
+      away again and, if it had just been woken, wakes the next. One that was woken in time looks, however late.
   AS3 A thread goes on when its task is cancelled. What it has got out of syncpoint is returned by another get of the
       handle, one that waits already or the next (see `mqi.late`); what it has opened is closed again, what it has
       connected disconnected; a waiter that it has left on the queue is taken away.
@@ -159,9 +159,11 @@ class AsyncHandle:
             async with asyncio.timeout_at(limit):
                 return await future
         except (TimeoutError, asyncio.CancelledError) as over:
-            self._handle.give_up(waiting)
             come = future.done() and not future.cancelled() and future.exception() is None
             late = future.result() if come else None
+            if late is None and waiting.posted and isinstance(over, TimeoutError):
+                return None  # it was worth looking in time, and the loop was busy (AS2)
+            self._handle.give_up(waiting)
             if late is None or asked is None:
                 raise
             if isinstance(over, TimeoutError):

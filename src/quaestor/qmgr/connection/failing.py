@@ -65,14 +65,17 @@ class Guarded:
     """Around what a call does with the latch: what the engine cannot survive ends the queue manager.
 
     The latch is taken outside of it, and by nothing that Python could be interrupted in before it is given back (R7).
+    Whose connection has ended while he waited for it is told so; not who only closes or ends (`over`).
     """
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_over")
 
-    def __init__(self, connection: "Connection") -> None:
-        self._connection = connection
+    def __init__(self, connection: "Connection", *, over: bool = False) -> None:
+        self._connection, self._over = connection, over
 
     def __enter__(self) -> None:
+        if not (self._connection.connected or self._over):
+            raise self._connection.why_not_connected()
         self._connection.thread.warning = None  # SE5
 
     def __exit__(

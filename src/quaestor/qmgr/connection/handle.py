@@ -214,7 +214,7 @@ class Handle(WaitingHandle):
         if self._opened is None:
             return
         self._thread.warning = None
-        with self._connection.latch, Guarded(self._connection):
+        with self._connection.latch, Guarded(self._connection, over=True):
             if self._opened is not None:  # nobody else has closed it meanwhile
                 self._connection.messages.close(self._opened, options)
             self.forget()
@@ -260,6 +260,16 @@ class Handle(WaitingHandle):
         return self.get(GetOptions.NO_SYNCPOINT, token=following.sequence)
 
     # -- accounting
+
+    def put_with_care(
+        self, body: Any, descriptor: MQMD | None, options: int, correl_id: bytes | None, context: "Handle | None"
+    ) -> Message:
+        """A put that is not plain, or is clocked (AC4); of a handle that nobody accounts for, a put (NO4)."""
+        return Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
+
+    def get_with_care(self, options: int, named: dict[str, Any]) -> Message:
+        """A get that is not plain, or is clocked (AC4); of a handle that nobody accounts for, a get (NO4)."""
+        return Handle.get(self, options, **named)
 
     def use_latch(self, latch: LockType | TimedLatch, tally: QueueTally | None) -> None:
         """From the next call on, take this latch and tell this tally."""

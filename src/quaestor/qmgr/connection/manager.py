@@ -10,7 +10,8 @@ Rules
   CM4 An application that is gone without disconnecting (its connection is no longer referred to by anybody) is backed
       out and its handles are closed, by a background step or when the next application connects.
   CM5 An operator may end one connection: its unit is backed out, its calls (waiting ones too) answer 2009.
-  CM6 Who keeps accounts (`accounts`) is told of each connection when it begins and when it has ended, whichever way.
+  CM6 Who keeps accounts (`accounts`) is told of each connection when it begins and when it has ended, whichever way,
+      with the latch held: traces and intervals begin and end before or after.
   CM7 A user's name is text of at most 255 bytes (2035): the descriptors of his messages and the log carry all of it.
   CM8 Recovery knows whether one application is connected `alone` and makes one call at a time, one of this process or
       the only client of a server, and whether it is one of this process (`single`, V13). The tasks of an asyncio
@@ -103,8 +104,9 @@ class ConnectionManager:
         connection = Connection(
             self._messages, ending, self._clock, thread, self._ended, self.failed, self.prepared, client
         )
-        self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
-        self.accounts.begin(connection, thread)
+        with self._recovery.latch:
+            self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
+            self.accounts.begin(connection, thread)
         self._count()
         return connection
 
@@ -121,8 +123,7 @@ class ConnectionManager:
         known, _ = self._connections.get(thread, (None, None))
         connection = None if known is None else known()
         if connection is not None:
-            connection.abandon()
-            connection.broken()
+            connection.end_from_outside()
             with self._recovery.latch:
                 self._messages.look_again()
 
@@ -157,8 +158,7 @@ class ConnectionManager:
             self.let_units_begin()
             self.reap()
         for connection in self.living():
-            connection.abandon()
-            connection.broken()
+            connection.end_from_outside()
 
     def abandon(self) -> None:
         """These connections are another process's: forget them without a trace."""
@@ -173,6 +173,8 @@ class ConnectionManager:
         self.on_failure(error)
         self._messages.quiesce(Reason.Q_MGR_STOPPING)
         self.let_units_begin()
+        for connection in self.living():
+            connection.failed()
         self.abandon()
 
     def reap(self) -> bool:
@@ -222,9 +224,10 @@ class ConnectionManager:
         return [(connection, thread) for connection, thread in found if connection is not None]
 
     def _ended(self, thread: ApplicationThread) -> None:
-        _, then = self._connections.pop(thread, (None, None))
+        with self._recovery.latch:
+            _, then = self._connections.pop(thread, (None, None))
+            self.accounts.end(thread)
         self._count()
-        self.accounts.end(thread)
         if then is not None:
             then()
 

@@ -18,7 +18,6 @@ Rules
 Called by applications.  Calls the handle's ways and the task's tally.
 """
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from quaestor.mqi.descriptors import MQMD
@@ -66,8 +65,6 @@ class NotingHandle(Handle):
     ) -> Message:
         output, verb, task, thread, stored, latch, itself, busy, served = self.noted_put
         if context is not None or verb.left < 1:
-            if type(self) is Handle:  # NO4
-                return Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
             return self.put_with_care(body, descriptor, options, correl_id, context)
         task.verb = verb
         thread.warning = None
@@ -133,23 +130,11 @@ class NotingHandle(Handle):
 
     def _get_otherwise(self, options: int, **named: Any) -> Message:
         """A get that is not plain, or not as the one before."""
-        if type(self) is Handle:  # NO4
-            return Handle.get(self, options, **named)
         tally, way = self.tally, self._input
         message = self.get_with_care(options, named)
         if tally is not None and options is tally.options_got and way is not None:
             self.noted_get = (way, options, way.plan(options), *self.noted_get[3:])
         return message
-
-    @abstractmethod
-    def put_with_care(
-        self, body: Any, descriptor: MQMD | None, options: int, correl_id: bytes | None, context: Handle | None
-    ) -> Message:
-        """A put that is not plain, or is clocked (AC4)."""
-
-    @abstractmethod
-    def get_with_care(self, options: int, named: dict[str, Any]) -> Message:
-        """A get that is not plain, or is clocked (AC4)."""
 
 
 def _failed(connection: "Connection", latch: TimedLatch, error: BaseException, *, commit: bool) -> BaseException:

@@ -12,7 +12,8 @@ Rules
       a unit of that number has committed.
 
   SE7 A connection may be ended from outside while its open waits for the log (of a dynamic queue): what that has opened
-      is closed again.
+      is closed again. One that is ended while a call waits for the latch has ended before it (2009): nothing is done in
+      its name, and what was backed out is not said to have committed, by a later disconnect neither.
 
 Called by applications.  Calls the message manager and recovery.
 """
@@ -37,6 +38,7 @@ from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery, Unit
+from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.recovery.outcomes import label
 
 
@@ -67,6 +69,7 @@ class Connection:
         self.task: TaskTally | None = None  # of an accounted connection
         self._handles: set[Handle] = set()
         self._gone = Reason.HCONN_ERROR
+        self._backed_out = False  # by somebody else, and the application has not been told (SE7)
 
     # -- queues
 
@@ -87,6 +90,10 @@ class Connection:
             if not self.connected:  # SE7
                 self.messages.close_all(self._thread)
                 raise self.why_not_connected()
+            return self._new_handle(opened)
+
+    def _new_handle(self, opened: OpenQueue) -> Handle:
+        """A handle for what was opened. The latch is held: accounting starts and stops before or after."""
         handle = Handle(self, opened)
         self._handles.add(handle)
         return handle
@@ -140,6 +147,8 @@ class Connection:
         with self.latch:  # as `Guarded` does; every message put by itself comes here
             thread = self._thread
             ending, thread.unit, thread.warning = thread.unit, None, None
+            if ending is None and not self.connected:
+                raise self.why_not_connected()  # SE7
             try:
                 if ending is not None:
                     if named:
@@ -237,7 +246,9 @@ class Connection:
             if not is_fatal(failure):
                 raise
             return self.fatal(failure)
-        return error.by if isinstance(error, InterruptedWait) else None
+        if isinstance(error, InterruptedWait):
+            return error.by
+        return None if self.connected or not isinstance(error, MQError) else self.why_not_connected()  # SE7
 
     def _end_unit(self, end: Callable[[Unit], None]) -> None:
         unit, self._thread.unit = self._thread.unit, None
@@ -308,17 +319,36 @@ class Connection:
         """MQDISC: commits (SE2); a second one is harmless."""
         if self.connected:
             self._end(self._recovery.commit)
+        if self._backed_out:
+            self._backed_out = False
+            raise self.why_not_connected()  # SE7
 
     def abandon(self) -> None:
         """The application ended without disconnecting: back out (SE2)."""
         if self.connected:
             self._end(self._recovery.back_out)
 
+    def end_from_outside(self) -> None:
+        """Its unit is backed out, its calls answer 2009 (CM2, CM5)."""
+        self._gone = Reason.CONNECTION_BROKEN
+        if self.connected:
+            self._end(self._take_back)
+        self.broken()
+
+    def _take_back(self, unit: Unit) -> None:
+        self._backed_out = True
+        self._recovery.back_out(unit)
+
+    def failed(self) -> None:
+        """The queue manager cannot go on; the latch is held."""
+        self._backed_out = self._thread.unit is not None
+        self.broken()
+
     def broken(self) -> None:
         """The queue manager is gone: its restart backs out what is in flight."""
         self._gone = Reason.CONNECTION_BROKEN
         self.connected = False
-        for handle in self._handles:
+        for handle in self.handles:
             handle.forget()
 
     def forget(self, handle: Handle) -> None:
@@ -331,7 +361,7 @@ class Connection:
             self._ended(self._thread)
 
     def _end_work(self, end: Callable[[Unit], None]) -> None:
-        with self.latch, Guarded(self):
+        with self.latch, Guarded(self, over=True):
             try:
                 self._end_unit(end)
             finally:

@@ -29,7 +29,7 @@ from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.grouping import Group, left_behind
 from quaestor.qmgr.message.needs import Unit
 from quaestor.qmgr.message.queue_state import QueueState
-from quaestor.qmgr.message.services import Services, refuse
+from quaestor.qmgr.message.services import CLOSED, Services, refuse
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.message.waiting import Waiting
 from quaestor.qmgr.queue_store import Arrival
@@ -44,6 +44,7 @@ class InputPath(FindingPath):
         "_can_browse",
         "_can_get",
         "_catalogue",
+        "_closed",
         "_max_uncommitted",
         "_options_seen",
         "_plan",
@@ -68,7 +69,7 @@ class InputPath(FindingPath):
         self.token = 0  # of the message last got or browsed
         self._options_seen: object = GetOptions.NONE
         self._plan: GetPlan = get_plan(GetOptions.NONE)
-        self._version = 0
+        self._version, self._closed = 0, False
         self._refresh()
 
     def _refresh(self) -> None:
@@ -79,6 +80,8 @@ class InputPath(FindingPath):
         self._watch = self._services.events.watch(self.state)
 
     def _why_refused(self) -> MQError | None:
+        if self._closed:
+            return MQError(Reason.HOBJ_ERROR, queue=self._path[-1])
         if self.state.deleted:
             return MQError(Reason.Q_DELETED, queue=self._path[-1])
         if self._catalogue.ending is Reason.Q_MGR_STOPPING:
@@ -239,7 +242,8 @@ class InputPath(FindingPath):
         self._group = group
 
     def close(self) -> None:
-        """End cursor, lock and waits; warn of a group that is not complete."""
+        """End cursor, lock and waits; refuse who waits for the latch; warn of a group that is not complete."""
+        self._version, self._closed = CLOSED, True
         self.release()
         self.state.waiters.handle_closed(self)
         self._cursor = None

@@ -49,6 +49,7 @@ class LookedUpOutput:
     __slots__ = (
         "_caller",
         "_catalogue",
+        "_closed",
         "_counted",
         "_described",
         "_express",
@@ -108,7 +109,7 @@ class LookedUpOutput:
         self._options_seen: object = PutOptions.NONE
         self._group: Group | None = None
         self._text_seen: tuple[MQMD | None, MQMD] = (None, DEFAULT_DESCRIPTOR)
-        self._version = 0
+        self._version, self._closed = 0, False
         self.state = state
         self._stored = state.stored
         self._counted = state.stored.counted
@@ -139,6 +140,8 @@ class LookedUpOutput:
         return (*(definition for definition in found if definition is not None), self.state.definition)
 
     def _why_refused(self, path: tuple[Queue, ...]) -> MQError | None:
+        if self._closed:
+            return MQError(Reason.HOBJ_ERROR, queue=self._path[-1])
         if self.state.deleted:
             return MQError(Reason.Q_DELETED, queue=self._path[-1])
         if self._catalogue.ending is Reason.Q_MGR_STOPPING:

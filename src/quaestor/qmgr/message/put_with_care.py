@@ -19,6 +19,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.grouping import Group, left_behind, next_to_put
 from quaestor.qmgr.message.needs import Unit
 from quaestor.qmgr.message.put_lookup import DEFAULT_DESCRIPTOR, LookedUpOutput
+from quaestor.qmgr.message.services import CLOSED
 from quaestor.qmgr.message.transmission import for_transmission
 
 
@@ -107,6 +108,7 @@ class CarefulOutput(LookedUpOutput):
         self._plain = self._path_is_plain()
 
     def close(self) -> None:
-        """Warn of a group that is not complete."""
+        """Refuse who waits for the latch; warn of a group that is not complete."""
+        self._version, self._closed = CLOSED, True
         if self._group is not None:
             left_behind(self._group, self._caller)

@@ -18,6 +18,9 @@ from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.queue_store import VanishedError
 from quaestor.smf.sections.message import MessageStatistics
 
+CLOSED = -1
+"""What a way that is closed has seen of definitions: who called it before, and waited for the latch, looks again."""
+
 
 @dataclass(slots=True)
 class Services:
