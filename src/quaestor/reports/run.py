@@ -7,6 +7,7 @@ Rules
   R4  No rows mean that nothing was found in what was asked for. Where that itself does not exist in the lake (a day, a
       queue manager, a queue ...), the report is refused with the parameter and what there is: who mistyped a name must
       not read that all is well. Reports that are made together are refused when none of them found anything.
+  R5  Whoever is interrupted, or refused one report, does not wait for those that are still being made.
 
 Called by the door, notebooks and tests.  Calls pipeline.report_queries: this is the border to Spark.
 """
@@ -45,8 +46,11 @@ def results(names: Iterable[str], tables: Tables, given: Mapping[str, str]) -> d
     """Several reports with the same parameters. Raises `ReportError` as `run` and `result` do."""
     opened, chosen = _once(tables), [find(name) for name in names]  # R3
     asked = {report.name: report.arguments(given) for report in chosen}
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    pool = ThreadPoolExecutor(_AT_ONCE)
+    try:
         found = list(pool.map(lambda report: _rows(report, opened, asked[report.name]), chosen))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # R5
     _refuse_nothing(found, opened, asked[chosen[0].name])
     return {report.name: rows for report, rows in zip(chosen, found, strict=True)}
 
