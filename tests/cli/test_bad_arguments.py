@@ -62,6 +62,11 @@ ALONE = [
     ("plan simulate --busiest-hour", "--busiest-hour needs --from-lake"),
     ("plan log --size 1k --rate 1/s --log-io-time 1ms", "--log-io-time needs --dasd"),
     ("smf describe QPST --json --markdown", "--json and --markdown exclude each other"),
+    (
+        "advise dump --from yesterday",
+        "'yesterday' is no local time; write 2026-03-02, 2026-03-02T09 or 2026-03-02T09:30",
+    ),
+    ("plan --from-lake LAKE --hour 2026-01-01T09Z", "write 2026-03-02, 2026-03-02T09 or 2026-03-02T09:30"),
     ("plan --from-lake LAKE --hour 2026-01-01 --busiest-hour", "give --hour or --busiest-hour, not both"),
 ]
 
