@@ -103,7 +103,7 @@ def test_a_run_renders_what_the_query_gave(monkeypatch, tmp_path):
 
 def test_html_writes_the_page_and_says_where(monkeypatch, tmp_path):
     monkeypatch.setattr("quaestor.cli.report_html.lake_tables", no_tables)
-    monkeypatch.setattr("quaestor.reports.run.results", lambda names, tables, given: four_weeks())
+    monkeypatch.setattr("quaestor.reports.run.results", lambda names, tables, given, made: four_weeks())
     path = tmp_path / "report.html"
     result = invoke("html", "-o", str(path), "--title", "Our MQ")
     assert (0, f"{path}\n") == (result.exit_code, result.output)
@@ -121,6 +121,15 @@ def test_knowing_the_reports_needs_no_spark():
 @pytest.mark.parametrize("command", ["list", "run", "html"])
 def test_help_has_examples(command):
     assert "quaestor report" in invoke(command, "--help").output.split("Examples:")[1]
+
+
+def test_each_report_that_is_made_is_told(monkeypatch):
+    """Who looks on sees that a page is being made; on a large lake it takes minutes."""
+    done = []
+    queries = {name: lambda *_, name=name: table_of(name, []) for name in ("stats", "put")}
+    monkeypatch.setattr(run, "QUERIES", queries)
+    assert set(queries) == set(run.results(queries, {}.get, {}, lambda: done.append(1)))
+    assert [1, 1] == done
 
 
 def test_an_interrupt_does_not_wait_for_the_other_reports(monkeypatch):

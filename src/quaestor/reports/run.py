@@ -12,7 +12,7 @@ Rules
 Called by the door, notebooks and tests.  Calls pipeline.report_queries: this is the border to Spark.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
@@ -42,13 +42,17 @@ def result(report: Report, tables: Tables, asked: Mapping[str, Any]) -> pa.Table
     return rows
 
 
-def results(names: Iterable[str], tables: Tables, given: Mapping[str, str]) -> dict[str, pa.Table]:
-    """Several reports with the same parameters. Raises `ReportError` as `run` and `result` do."""
-    opened, chosen = _once(tables), [find(name) for name in names]  # R3
+def results(
+    names: Iterable[str], tables: Tables, given: Mapping[str, str], made: Callable[[], None] = lambda: None
+) -> dict[str, pa.Table]:
+    """Several reports with the same parameters; `made` is called after each. Raises `ReportError` as `run` does."""
+    opened, chosen, found = _once(tables), [find(name) for name in names], []  # R3
     asked = {report.name: report.arguments(given) for report in chosen}
     pool = ThreadPoolExecutor(_AT_ONCE)
     try:
-        found = list(pool.map(lambda report: _rows(report, opened, asked[report.name]), chosen))
+        for rows in pool.map(lambda report: _rows(report, opened, asked[report.name]), chosen):
+            found.append(rows)
+            made()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # R5
     _refuse_nothing(found, opened, asked[chosen[0].name])
