@@ -41,6 +41,7 @@ NUMBERS = [
     ("plan simulate --grow two", "--grow 'two' is not a factor: write 2,4,8"),
     ("plan simulate --non-persistent --put-cpu 0us", "putters that need no time would never let it pass"),
     ("smf export dump --leap-seconds 101 -o out", "101 is not in the range -100<=x<=100"),
+    ("qmgr create QM1 --logs 311", "311 is not in the range 2<=x<=310"),
     ("log cold-start QM1 --give-up-log --log-mb 4097", "4097 is not in the range 1<=x<=4096"),
     ("cqs define msgq --facility CF01=cf.sock --size -5", "-5 is not in the range 16<=x<=1073741824"),
     ("cqs define msgq --facility CF01=cf.sock --initsize 0", "0 is not in the range 16<=x<=1073741824"),
