@@ -1,4 +1,4 @@
-"""TT1: whatever somebody wrote into a file, a reader says in one line what is wrong and where."""
+"""TT1, TT2: whatever somebody wrote into a file, a reader says in one line what is wrong and where."""
 
 import pytest
 
@@ -66,3 +66,22 @@ def test_what_is_too_deep_is_said_to_be():
     with pytest.raises(ValueError, match=r"^lists or tables in each other, too deep to be read$"):
         toml_text.tables(DEEP)
     assert {"a": {"b": [1]}} == toml_text.tables("[a]\nb = [1]")
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [workload_file.load_workload, read_plan, read_charge_plan, lambda file: load_profile(str(file))],
+    ids=["workload", "period plan", "charge plan", "profile"],
+)
+def test_a_file_that_is_no_text_is_said_to_be_none(reader, tmp_path):
+    """TT2: who gives a dump where a workload is asked for."""
+    file = tmp_path / "dump.toml"
+    file.write_bytes(b"PAY\xe2")
+    with pytest.raises(REFUSALS) as refused:
+        reader(file)
+    assert f"{file}: no text in UTF-8: 0xe2 at byte 3" == str(refused.value).partition(";")[0]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text(tmp_path):
+    (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbfa = 1")
+    assert "a = 1" == toml_text.text_of(tmp_path / "a.toml")

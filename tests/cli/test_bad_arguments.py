@@ -41,6 +41,7 @@ NUMBERS = [
     ("plan simulate --grow two", "--grow 'two' is not a factor: write 2,4,8"),
     ("plan simulate --non-persistent --put-cpu 0us", "putters that need no time would never let it pass"),
     ("smf export dump --leap-seconds 101 -o out", "101 is not in the range -100<=x<=100"),
+    ("qmgr create QM1 --logs 311", "311 is not in the range 2<=x<=310"),
     ("log cold-start QM1 --give-up-log --log-mb 4097", "4097 is not in the range 1<=x<=4096"),
     ("cqs define msgq --facility CF01=cf.sock --size -5", "-5 is not in the range 16<=x<=1073741824"),
     ("cqs define msgq --facility CF01=cf.sock --initsize 0", "0 is not in the range 16<=x<=1073741824"),
@@ -62,6 +63,11 @@ ALONE = [
     ("plan simulate --busiest-hour", "--busiest-hour needs --from-lake"),
     ("plan log --size 1k --rate 1/s --log-io-time 1ms", "--log-io-time needs --dasd"),
     ("smf describe QPST --json --markdown", "--json and --markdown exclude each other"),
+    (
+        "advise dump --from yesterday",
+        "'yesterday' is no local time; write 2026-03-02, 2026-03-02T09 or 2026-03-02T09:30",
+    ),
+    ("plan --from-lake LAKE --hour 2026-01-01T09Z", "write 2026-03-02, 2026-03-02T09 or 2026-03-02T09:30"),
     ("plan --from-lake LAKE --hour 2026-01-01 --busiest-hour", "give --hour or --busiest-hour, not both"),
 ]
 

@@ -95,6 +95,7 @@ def test_a_full_disk_leaves_everything_as_it_was(home, full, words, file):
 def test_on_a_full_disk_nothing_is_created(home, full):
     assert f"Error: {home / 'QM2' / 'profiles'}: No space left on device" == refusal("qmgr", "create", "QM2")
     assert "no queue manager in" in refusal("qmgr", "status", "QM2")
+    assert refusal("qmgr", "start", "QM2", "--directory", "d").endswith("qmgr create QM2 --directory d")
 
 
 # --- damaged files ---------------------------------------------------------------------------------------------------
@@ -263,3 +264,9 @@ def test_who_may_not_see_whether_it_runs_is_not_told_that_it_does_not(home, monk
     verb, *options = words
     assert f"Error: {home / 'QM1' / 'in-use'}: Permission denied" == refusal("qmgr", verb, "QM1", *options)
     assert "4711\n" == pid.read_text()
+
+
+@pytest.mark.parametrize("words", ["check QM1", "log print QM1", "pageset recover QM1 1"])
+def test_one_that_was_never_started_is_said_to_be(home, words):
+    said = f"Error: {home / 'QM1'}: the queue manager was created, and has not been started yet"
+    assert said == refusal(*words.split())

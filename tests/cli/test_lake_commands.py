@@ -185,11 +185,19 @@ def test_a_session_may_be_asked_for_by_any_thread(spark):
 INTERRUPTED = """
 import os, signal, threading
 import click
+from pyspark.sql import SparkSession
 from quaestor.cli.spark_door import SparkOptions, session
+
+stop = SparkSession.stop
+
+def stopped_in_the_middle(spark):
+    spark._jvm.org.apache.logging.log4j.LogManager.getLogger("task").error("a task was cut off")
+    stop(spark)
 
 @click.command()
 def command():
     with session(SparkOptions("local[1]", (), False)) as spark:
+        SparkSession.stop = stopped_in_the_middle
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         spark._jvm.java.lang.Thread.sleep(60_000)
 

@@ -41,6 +41,13 @@ def test_columns_are_as_wide_as_they_must_be(capsys):
     assert "table         rows\nQPST         1,234\nWQST.hourly      7\n" == capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("columns", "line"), [(6, "AB  CD"), (5, "AB CD")])
+def test_columns_are_nearer_to_each_other_on_a_narrow_terminal(monkeypatch, capsys, columns, line):
+    monkeypatch.setattr(lake_status, "columns", lambda _: columns)
+    lake_status._table(("a", "b"), [("AB", "CD")], right=())
+    assert line == capsys.readouterr().out.splitlines()[1]
+
+
 def test_a_line_has_no_blanks_at_its_end(capsys):
     lake_status._table(("table", "last"), [("QPST", "")], right=())
     assert "table  last\nQPST\n" == capsys.readouterr().out
@@ -236,19 +243,19 @@ def test_a_report_that_is_not_there_is_one_line():
 
 
 def _checked(capsys, problems, **facts):
-    check._show({"directory": "d", "page_sets": {0: 64}, "units": [], "problems": problems} | facts, problems)
+    check._show({"directory": "d", "page_sets": {0: 64, 1: 1}, "units": [], "problems": problems} | facts, problems)
     return capsys.readouterr()
 
 
 def test_files_that_agree_are_told_in_figures(capsys):
     said = _checked(capsys, [])
-    assert ["page sets        {0: 64}", "units found      none", "all is well"] == said.out.splitlines()
+    assert ["page sets        0: 64 pages, 1: 1 page", "units found      none", "all is well"] == said.out.splitlines()
     assert "" == said.err
 
 
 def test_units_are_told_one_after_the_other(capsys):
-    said = _checked(capsys, [], units=[{"state": "IN_DOUBT"}, {"state": "IN_FLIGHT"}])
-    assert "units found      {'state': 'IN_DOUBT'} {'state': 'IN_FLIGHT'}" == said.out.splitlines()[1]
+    said = _checked(capsys, [], units=[{"state": "IN_DOUBT", "urid": "01"}, {"state": "IN_FLIGHT", "urid": "02"}])
+    assert "units found      IN_DOUBT 01, IN_FLIGHT 02" == said.out.splitlines()[1]
 
 
 @pytest.mark.parametrize(("count", "more"), [(1, 0), (50, 0), (51, 1)])

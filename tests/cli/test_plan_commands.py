@@ -9,6 +9,7 @@ from datetime import datetime
 import pytest
 from click.testing import CliRunner
 
+from cli.terminal import shown
 from quaestor.cli.main import main
 from quaestor.planner.log_space import Action, log_bytes_per_message
 from quaestor.planner.measurement import Measurement
@@ -256,3 +257,14 @@ def test_a_file_of_another_shape_beside_a_lake_is_refused_in_a_line(tmp_path, wr
     assert 2 == found.exit_code
     assert 1 == len(found.stderr.splitlines())
     assert str(file) in found.stderr
+
+
+@pytest.mark.parametrize(
+    "words", ["plan log --size 1000 --rate 500/s", "plan whatif --messages +30% --queue PAY.ORDER"]
+)
+def test_a_plan_fits_a_narrow_terminal(words):
+    """What a line has no room for stands in the next one; nothing is left out."""
+    lines = shown(80, *words.split()).splitlines()
+    assert 80 >= max(len(line) for line in lines if line.startswith("    "))
+    whole = CliRunner().invoke(main, words.split()).stdout
+    assert whole.split() == " ".join(lines).split()

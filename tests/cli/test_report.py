@@ -2,13 +2,18 @@
 
 import subprocess
 import sys
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from threading import Event, Thread
 
 import pytest
 from click.testing import CliRunner
 
 from pipeline.lakes import MONDAY_US, dump, load_raw, statistics
+from quaestor.cli import report_tables
 from quaestor.cli.main import main
+from quaestor.cli.spark_door import SparkOptions
+from quaestor.reports import run
 from quaestor.reports.catalog import REPORTS, find
 from reports.given import four_weeks, table_of
 
@@ -98,7 +103,7 @@ def test_a_run_renders_what_the_query_gave(monkeypatch, tmp_path):
 
 def test_html_writes_the_page_and_says_where(monkeypatch, tmp_path):
     monkeypatch.setattr("quaestor.cli.report_html.lake_tables", no_tables)
-    monkeypatch.setattr("quaestor.reports.run.results", lambda names, tables, given: four_weeks())
+    monkeypatch.setattr("quaestor.reports.run.results", lambda names, tables, given, made: four_weeks())
     path = tmp_path / "report.html"
     result = invoke("html", "-o", str(path), "--title", "Our MQ")
     assert (0, f"{path}\n") == (result.exit_code, result.output)
@@ -116,3 +121,55 @@ def test_knowing_the_reports_needs_no_spark():
 @pytest.mark.parametrize("command", ["list", "run", "html"])
 def test_help_has_examples(command):
     assert "quaestor report" in invoke(command, "--help").output.split("Examples:")[1]
+
+
+def test_each_report_that_is_made_is_told(monkeypatch):
+    """Who looks on sees that a page is being made; on a large lake it takes minutes."""
+    done = []
+    queries = {name: lambda *_, name=name: table_of(name, []) for name in ("stats", "put")}
+    monkeypatch.setattr(run, "QUERIES", queries)
+    assert set(queries) == set(run.results(queries, {}.get, {}, lambda: done.append(1)))
+    assert [1, 1] == done
+
+
+def test_an_interrupt_does_not_wait_for_the_other_reports(monkeypatch):
+    """R5: a query may take minutes."""
+    asked, over, made = Event(), Event(), Event()
+
+    def interrupted(_tables, _asked):
+        asked.wait(30)
+        raise KeyboardInterrupt
+
+    def long(_tables, _asked):
+        asked.set()
+        over.wait(10)
+        made.set()
+
+    monkeypatch.setattr(run, "QUERIES", {"stats": interrupted, "put": long})
+    with pytest.raises(KeyboardInterrupt):
+        run.results(["stats", "put"], {}.get, {})
+    assert not made.is_set()
+    over.set()
+
+
+def test_nobody_begins_a_session_when_the_command_has_ended(monkeypatch):
+    """Threads that an interrupt leaves behind would keep Spark, and the command, running."""
+    begins, may, ended = Event(), Event(), Event()
+
+    @contextmanager
+    def slow_session(_options):
+        begins.set()
+        assert may.wait(30)
+        try:
+            yield "session"
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(report_tables, "session", slow_session)
+    with report_tables._session_when_asked(SparkOptions()) as start:
+        Thread(target=start).start()
+        assert begins.wait(30)
+        may.set()
+    assert ended.is_set()
+    with pytest.raises(CancelledError):
+        start()

@@ -49,6 +49,14 @@ def test_a_narrow_terminal_shows_whole_names_and_figures(dump, columns):
     assert ["QM01", "QM02"] == [re.search(r" SYS1 +(\w+) +8.0.0 +1 +2016-02-27 ", row)[1] for row in rows]
 
 
+def test_a_narrow_terminal_has_the_sections_in_several_lines(dump):
+    path = dump(b"".join(with_section(b"\xaa" * length) for length in range(40, 104, 4)))
+    lines = shown(80, "smf", "info", path).splitlines()
+    assert 80 >= max(map(len, lines[1:]))
+    (whole,) = (line for line in info(path).stdout.splitlines() if line.startswith("  sections: "))
+    assert whole.split() == " ".join(lines[-4:-1]).split()[-len(whole.split()) :]
+
+
 def test_a_name_commands_no_terminal(dump):
     """Any byte is a character of a name; in JSON it is what it is."""
     path = dump(with_section(qmgr="Q\x1b2"))

@@ -34,6 +34,16 @@ def test_a_dump_and_its_incidents(tmp_path):
     assert "" == result.stdout
 
 
+def test_a_dump_to_standard_output(tmp_path, monkeypatch):
+    """As the commands that read a dump take it: `smf synth -o - | smf info -`."""
+    monkeypatch.chdir(tmp_path)
+    result = run("--size", "200kB", "-o", "-")
+    assert 0 == result.exit_code
+    assert [] == list(tmp_path.iterdir())
+    assert 0 == run("--size", "200kB", "-o", "dump").exit_code
+    assert (tmp_path / "dump").read_bytes() == result.stdout_bytes
+
+
 @pytest.mark.parametrize(
     ("framing", "expected"),
     [("rdw", Framing.RDW), ("bdw", Framing.BDW), ("vbs", Framing.BDW), ("stripped", Framing.STRIPPED)],

@@ -1,4 +1,4 @@
-"""Lines over hours: gaps, single hours, what stands under the pointer, and what is left out (W1 to W3, D3)."""
+"""Lines over hours: gaps, single hours, what stands under the pointer, and what is left out (W1 to W4, D3)."""
 
 from datetime import datetime, timedelta
 
@@ -24,6 +24,11 @@ def test_hours_that_nobody_has_are_a_gap():
     line = drawn({"QM1": points(0, 1, 2, 7, 8)})["QM1"]
     assert [1.0, 1.0, 1.0, None, 1.0, 1.0] == line["y"]
     assert "2026-03-02T03:00:00" == line["x"][3]
+
+
+def test_a_point_at_the_edge_is_drawn_whole():
+    """W4."""
+    assert drawn({"QM1": points(0, value=0.0)})["QM1"]["cliponaxis"] is False
 
 
 @pytest.mark.parametrize(("hours", "gaps"), [((0, 2, 4, 6), 0), ((0, 2, 6, 8), 1), ((0, 24, 48), 0), ((0, 25), 1)])

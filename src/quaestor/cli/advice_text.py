@@ -3,8 +3,6 @@
 Called by advise.
 """
 
-import os
-import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quaestor.cli.numbers import several
+from quaestor.cli.terminal import columns
 
 if TYPE_CHECKING:
     from quaestor.advisor.evaluate import Advice
@@ -101,9 +100,6 @@ def _source(finding: "Finding") -> str:
 
 def _wrapped(label: str, text: str) -> str:
     head = f"  {label:<8} "
-    return textwrap.fill(text, _width(), initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False)
-
-
-def _width() -> int:
-    """That of a terminal, if it is a narrow one; what goes into a file or a pipe is the same everywhere."""
-    return min(WIDTH, os.get_terminal_size().columns or WIDTH) if sys.stdout.isatty() else WIDTH
+    return textwrap.fill(
+        text, columns(WIDTH), initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False
+    )

@@ -13,6 +13,7 @@ import click
 from quaestor.cli.advice_text import show
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.dumps import progress
+from quaestor.cli.moment import Moment
 from quaestor.cli.qmgr_figures import answers_and_figures_of
 from quaestor.cli.qmgr_place import directory_option
 from quaestor.cli.refused import Refused
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 SEVERITIES = ("note", "warning", "alert")
 IN_SMF = 4
 """So many letters of a queue manager's name stand in its records, by which the advisor knows it."""
-
-_TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"]
 
 
 class DumpsOrCommand(click.Group):
@@ -72,9 +71,9 @@ def advise_group() -> None:
 @click.option("--cutoffs", "cutoff_file", type=click.Path(exists=True, dir_okay=False), help="Cut-offs of rules, TOML.")
 @click.option("--qmgr", "managers", multiple=True,
               help="Only this queue manager, settings included; may be given several times.")  # fmt: skip
-@click.option("--from", "begin", type=click.DateTime(_TIMES),
-              help="From this local time on; an interval lies where its middle does.")  # fmt: skip
-@click.option("--to", "end", type=click.DateTime(_TIMES), help="Up to this local time.")
+@click.option("--from", "begin", type=Moment(),
+              help="From this local time on (2026-01-12T09:30); an interval lies where its middle does.")  # fmt: skip
+@click.option("--to", "end", type=Moment(), help="Up to this local time.")
 @click.option("--severity", type=click.Choice(SEVERITIES), default="warning", show_default=True, help="Least severity.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.option("--verbose", "-v", is_flag=True, help="Say which rules could not be run, and why.")

@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -62,11 +63,13 @@ def check_command(directory: Path, *, as_json: bool) -> None:
     sys.exit(1 if problems else 0)
 
 
-def _show(facts: dict[str, object], problems: list[str]) -> None:
-    for name, value in facts.items():
+def _show(facts: dict[str, Any], problems: list[str]) -> None:
+    pages = ", ".join(f"{number}: {several(count, 'page')}" for number, count in facts["page_sets"].items())
+    units = ", ".join(" ".join(unit.values()) for unit in facts["units"])
+    for name, value in (facts | {"page_sets": pages}).items():
         if name not in {"directory", "problems", "units"}:
             click.echo(f"{name.replace('_', ' '):<16} {value}")
-    click.echo(f"{'units found':<16} {' '.join(str(unit) for unit in facts['units']) or 'none'}")  # type: ignore[attr-defined]
+    click.echo(f"{'units found':<16} {units or 'none'}")
     for problem in problems[:MOST_LINES]:
         click.echo(problem, err=True)
     if len(problems) > MOST_LINES:

@@ -63,12 +63,15 @@ def there(directory: Path) -> None:
 
 def disk_of(directory: Path) -> "RealDisk":
     """The files of a queue manager; a directory without one is refused, and nothing is made in it."""
+    from quaestor.server.home import Home
     from quaestor.storage.bootstrap import Bootstrap
     from quaestor.storage.real_disk import RealDisk
 
     there(directory)
     disk = RealDisk(directory)
     if not Bootstrap.formatted(disk):
+        if Home(directory).exists:
+            raise Refused(f"{directory}: the queue manager was created, and has not been started yet")
         raise Refused(f"{directory}: no queue manager is kept here: there is no bootstrap data set")
     return disk
 

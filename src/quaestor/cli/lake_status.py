@@ -9,6 +9,9 @@ import click
 
 from quaestor.cli.numbers import Days, several
 from quaestor.cli.spark_door import one_line
+from quaestor.cli.terminal import columns
+
+_WIDEST = 1000
 
 
 @click.command("status")
@@ -95,14 +98,15 @@ def purge_command(
 
 
 def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]], right: tuple[int, ...]) -> None:
-    """Columns as wide as they must be, on standard output."""
+    """Columns as wide as they must be, on standard output; nearer to each other on a narrow terminal."""
     widths = [max(len(row[column]) for row in [heading, *rows]) for column in range(len(heading))]
+    apart = "  " if sum(widths) + 2 * len(widths) - 2 <= columns(_WIDEST) else " "
     for row in [heading, *rows]:
         cells: list[Any] = [
             cell.rjust(width) if number in right else cell.ljust(width)
             for number, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        click.echo("  ".join(cells).rstrip())
+        click.echo(apart.join(cells).rstrip())
 
 
 def _size(count: int) -> str:

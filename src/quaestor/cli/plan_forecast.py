@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quaestor.cli.moment import Moment
 from quaestor.cli.numbers import Number
-from quaestor.cli.plan_lake import TIMES, chosen_manager, manager_options
+from quaestor.cli.plan_lake import chosen_manager, manager_options
 from quaestor.cli.refused import Refused
 from quaestor.cli.report_tables import lake_tables
 from quaestor.cli.spark_door import SparkOptions, spark_options
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
               help="How far to look ahead.")  # fmt: skip
 @click.option("--confidence", type=Number(0.5, 0.99), default=0.9, show_default=True,
               help="Of the interval around a date.")  # fmt: skip
-@click.option("--from", "begin", type=click.DateTime(TIMES), help="Learn from this day on.")
-@click.option("--to", "end", type=click.DateTime(TIMES), help="Learn up to this day.")
+@click.option("--from", "begin", type=Moment(), help="Learn from this day on.")
+@click.option("--to", "end", type=Moment(), help="Learn up to this day.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @spark_options
 def forecast_command(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from quaestor.cli.moment import Moment
 from quaestor.cli.report_tables import lake_tables
 from quaestor.cli.spark_door import SparkOptions
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _OPTIONS = {"queue_manager": "queue-manager", "busiest": "busiest-hour", "begin": "from", "end": "to"}
-TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H", "%Y-%m-%d %H"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ def manager_options(command: Command) -> Command:
 def lake_options(command: Command) -> Command:
     """--from-lake and what narrows it; the command gets them by the names that `asked_of` has."""
     for option in (
-        click.option("--to", "end", type=click.DateTime(TIMES), help="Look at hours up to this local time."),
-        click.option("--from", "begin", type=click.DateTime(TIMES), help="Look at hours from this local time on."),
-        click.option("--hour", type=click.DateTime(TIMES), help="This hour instead of the busiest."),
+        click.option("--to", "end", type=Moment(), help="Look at hours up to this local time."),
+        click.option("--from", "begin", type=Moment(), help="Look at hours from this local time on."),
+        click.option("--hour", type=Moment(), help="This hour instead of the busiest, such as 2026-03-02T09."),
         click.option("--busiest-hour", "busiest", is_flag=True, help="The busiest hour; so it is without --hour too."),
         manager_options,
         click.option("--from-lake", "lake", metavar="LAKE", help="Take rates and sizes from a lake."),

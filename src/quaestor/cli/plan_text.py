@@ -1,16 +1,21 @@
 """A plan as text: limits first, then answers under their questions, definitions, and what is not answered.
 
+What a line has no room for on a narrow terminal stands in the next one.
+
 Called by the plan commands.  Calls nothing but what a plan has.
 """
 
+import textwrap
 from collections.abc import Iterable, Iterator
 
+from quaestor.cli.terminal import columns
 from quaestor.planner.answer import Answer, plain
 from quaestor.planner.answers import Plan
 from quaestor.planner.definitions import Definitions
 from quaestor.planner.whatif import Breaking, WhatIf, growth_max
 
 _WIDE = 46
+_WIDEST = 1000
 
 
 def plan_lines(made: Plan, given: Definitions, numbers: tuple[str, ...], *, inputs: bool) -> Iterator[str]:
@@ -52,7 +57,7 @@ def answer_lines(answers: Iterable[Answer], *, inputs: bool) -> Iterator[str]:
             yield f"{each.number}  {each.question}"
             asked = each.number
         label = ", ".join(part for part in (each.about, each.what) if part)
-        yield f"    {label:<{_WIDE}} {each.shown:<24} {each.formula}  {each.source}"
+        yield from _fitting(f"    {label:<{_WIDE}} {each.shown:<24}", f" {each.formula}  {each.source}")
         if inputs:
             yield from (f"        {name} = {plain(value)}" for name, value in each.inputs.items())
     yield ""
@@ -68,7 +73,7 @@ def whatif_lines(found: WhatIf, breaking: Breaking | None) -> Iterator[str]:
             asked = answer.number
         label = ", ".join(part for part in (answer.about, answer.what) if part)
         before, after = ("-" if side is None else side.shown for side in (each.before, each.after))
-        yield f"    {label:<{_WIDE}} {before:>20}  ->  {after}"
+        yield from _fitting(f"    {label:<{_WIDE}}", f" {before:>20}  ->  {after}")
     yield ""
     for _, room in found.newly_passed:
         yield f"PASSED: {room.what}, {room.percent:.0f} % head-room"
@@ -81,3 +86,15 @@ def whatif_lines(found: WhatIf, breaking: Breaking | None) -> Iterator[str]:
     else:
         limit = breaking.head_room.what
         yield f"Breaks first as messages grow: {limit}, at x{breaking.factor:.3g} the messages of today"
+
+
+def _fitting(line: str, rest: str) -> Iterator[str]:
+    """One line where there is room for both parts, else one for each, or more."""
+    width, indent = columns(_WIDEST), " " * 8
+    if len(line + rest) <= width:
+        yield line + rest
+    else:
+        yield line.rstrip()
+        yield from textwrap.wrap(
+            rest.strip(), width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )

@@ -17,7 +17,7 @@ EXAMPLES = {"group": "NAME", "structures": "cf:///PATH", "repository": "FILE"}
 @click.option("--plain", is_flag=True, help="Allow TCP beyond loopback without TLS.")
 @click.option("--no-security", is_flag=True, help="Everybody may do everything, without a password.")
 @click.option("--log-mb", type=click.IntRange(1, 4096), help="Size of each active log.  [default: 16]")
-@click.option("--logs", type=click.IntRange(2, 31), help="Number of active logs.  [default: 4]")
+@click.option("--logs", type=click.IntRange(2, 310), help="Number of active logs.  [default: 4]")
 @click.option("--dual-logs", is_flag=True, help="Keep two copies of the log.")
 @click.option("--awake", is_flag=True, help="Keep processors from halting while messages are committed.")
 @click.option(

@@ -30,7 +30,8 @@ def existing(name: str, directory: Path | None) -> "Home":
     """The home of a queue manager that was created."""
     home = home_of(name, directory)
     if not home.exists:
-        raise Refused(f"no queue manager in {home.directory}; make one: quaestor qmgr create {name}")
+        where = "" if directory is None else f" --directory {directory}"
+        raise Refused(f"no queue manager in {home.directory}; make one: quaestor qmgr create {name}{where}")
     return home
 
 

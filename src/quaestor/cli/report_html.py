@@ -1,5 +1,7 @@
 """`quaestor report html`: the exceptions and all pictures in one HTML file."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -46,7 +48,21 @@ def html_command(
         from quaestor.reports.page import NEEDED, page
         from quaestor.reports.run import results
 
-        found = results(NEEDED, tables, given)
+        with _progress(len(NEEDED)) as made:
+            found = results(NEEDED, tables, given, made)
     asked = " ".join(f"{name}={text}" for name, text in given.items())
     write(page(found, title, f"Made by quaestor report html from the lake {lake}. {asked}".strip()), output)
     click.echo(output)
+
+
+@contextmanager
+def _progress(reports: int) -> Iterator[Callable[[], None]]:
+    """A function to call with each report made; shows a bar on standard error when that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("reports"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=reports)
+        yield lambda: bar.advance(task)

@@ -4,12 +4,17 @@ Called by the report commands.  Calls spark_door.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
-from typing import Any, NoReturn, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from quaestor.cli.spark_door import SparkOptions, one_line, session
+
+if TYPE_CHECKING:
+    from quaestor.pipeline.session import SparkSession
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -50,8 +55,29 @@ def lake_tables(lake: str, options: SparkOptions) -> Iterator[Callable[[str], An
 
     with one_line():
         found = Lake.at(lake)
-        with ExitStack() as open_session:
+        with _session_when_asked(options) as start:
             try:
-                yield LakeTables(found, lambda: open_session.enter_context(session(options)))
+                yield LakeTables(found, start)
             except (ChargePlanError, ReportError) as error:
                 cannot(error)
+
+
+@contextmanager
+def _session_when_asked(options: SparkOptions) -> "Iterator[Callable[[], SparkSession]]":
+    """A session that whichever thread asks first begins. The end of it waits for a beginning, not for queries: those
+    that threads still make after an interrupt end with the session, and none begins another.
+    """
+    turn, over = Lock(), False
+    with ExitStack() as opened:
+
+        def start() -> "SparkSession":
+            with turn:
+                if over:
+                    raise CancelledError
+                return opened.enter_context(session(options))
+
+        try:
+            yield start
+        finally:
+            with turn:
+                over = True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quaestor import toml_text
 from quaestor.cli.refused import Refused
 
 if TYPE_CHECKING:
@@ -32,10 +33,9 @@ class SettingsFile(click.ParamType[tuple[str | None, str]]):
 def text_of(path: str) -> str:
     """The text of a file that a person made, with a byte order mark or without."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or f"no text in UTF-8: {error}"
-        raise Refused(f"{path}: {reason}") from None
+        return toml_text.text_of(Path(path))
+    except (OSError, ValueError) as error:
+        raise Refused(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def settings_of(

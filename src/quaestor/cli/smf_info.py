@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import sys
+import textwrap
 from typing import Any
 
 import click
@@ -84,7 +85,9 @@ def _show(path: str, reader: DumpReader, inventory: Inventory) -> None:
         table.add_row(*map(printable, names), f"{tally.records:,}", *times, _zones(tally.zone_minutes))
     console.print(table, highlight=False)
     sections = ", ".join(f"{name} {count:,} x {length}" for (name, length), count in sorted(inventory.sections.items()))
-    console.print(f"  sections: {sections or 'none'}", highlight=False, soft_wrap=True)
+    width = console.width if sys.stdout.isatty() else len(sections) + _NARROW
+    lines = textwrap.fill(f"  sections: {sections or 'none'}", width, subsequent_indent="    ")
+    console.print(lines, highlight=False, soft_wrap=True)
     console.print(f"  damage: {inventory.damages:,}" if inventory.damages else "  no damage", highlight=False)
 
 

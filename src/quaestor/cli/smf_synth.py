@@ -5,6 +5,7 @@ Exit codes: 0 written, 2 the profile or an option cannot be used, or the dump ca
 
 import json
 import re
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -22,6 +23,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 2
 _FRAMINGS = ("rdw", "bdw", "vbs", "stripped")
 _VBS_BLOCK_BYTES = 27_998
 _MOST_BYTES = 10**18
+_STANDARD_OUTPUT = "-"
 
 
 def size_bytes(_ctx: click.Context | None, _param: click.Parameter | None, text: str | None) -> int | None:
@@ -38,7 +40,7 @@ def size_bytes(_ctx: click.Context | None, _param: click.Parameter | None, text:
 
 @click.command("synth")
 @click.option("--profile", "-p", "name", default="small", show_default=True, help="A shipped profile or a TOML file.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="The dump to write.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help='The dump to write; "-" is standard output.')
 @click.option("--days", type=click.IntRange(1, 3660), help="Days to generate; the profile's number when not given.")
 @click.option("--size", callback=size_bytes, help="Generate as many days as this size needs, such as 500MB.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Begin the random numbers elsewhere.")
@@ -111,8 +113,10 @@ def _write(
     name = TextColumn("{task.description}", style="bold", markup=False)
     columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn())
     bar = Progress(*columns, TimeElapsedColumn(), console=console, disable=quiet or not console.is_terminal)
-    beside = output.with_name(f"{output.name}.incidents.json") if is_file_to_be(output) else None
-    with bar, whole_file(output) as stream, _listed(beside) as listed:
+    piped = str(output) == _STANDARD_OUTPUT
+    beside = output.with_name(f"{output.name}.incidents.json") if is_file_to_be(output) and not piped else None
+    written = nullcontext(sys.stdout.buffer) if piped else whole_file(output)
+    with bar, written as stream, _listed(beside) as listed:
         task = bar.add_task(profile.name, total=size)
         writer = DumpWriter(
             stream,

@@ -78,7 +78,7 @@ def _pattern(systems: str) -> str:
 def read_plan(path: Path) -> PeriodPlan:
     """The plan in a file (T1)."""
     try:
-        plan = toml_text.tables(path.read_text(encoding="utf-8-sig"))
+        plan = toml_text.tables(toml_text.text_of(path))
         rules = plan.pop("period", [])
         if plan or not isinstance(rules, list) or not all(isinstance(each, dict) for each in rules):
             raise PeriodPlanError("a plan is made of [[period]] tables and nothing else")

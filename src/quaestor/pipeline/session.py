@@ -4,7 +4,7 @@ Rules
   N1  An existing session is used as it is (notebooks, Connect, clusters); ours is made only when there is none.
   N2  Days are UTC days: the session's time zone is UTC, whatever the machine's.
   N3  Workers run the Python that runs us.
-  N4  Spark's own noise is silent unless asked for.
+  N4  Spark's own noise is silent unless asked for; what it says of work that is cut off, by an interrupt, too.
   N5  Ingest tasks write their Parquet themselves; the JVM only schedules, so a small heap is enough.
   N6  What costs more than it gives is off: the call site of every expression (ten calls to the JVM each), a job of its
       own to look at files that the manifest names anyway.
@@ -116,6 +116,11 @@ def opened(
     made = session(master, conf, verbose=verbose)
     try:
         yield made
+    except BaseException:
+        if ours and not verbose:
+            with suppress(Py4JError):
+                made.sparkContext.setLogLevel("OFF")  # N4
+        raise
     finally:
         if ours:
             made.stop()

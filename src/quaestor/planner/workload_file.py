@@ -85,9 +85,11 @@ def load_tables(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        written = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise WorkloadError(str(path), [getattr(error, "strerror", None) or str(error)]) from None
+        written = toml_text.text_of(path)
+    except OSError as error:
+        raise WorkloadError(str(path), [error.strerror or str(error)]) from None
+    except ValueError as error:
+        raise WorkloadError(str(path), [f"{error}; a workload is TOML, `quaestor plan example` prints one"]) from None
     return _tables(written, str(path))
 
 

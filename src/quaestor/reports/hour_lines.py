@@ -5,6 +5,7 @@ Rules (D1 to D6 are those of `charts`)
       others are closer together. No interval is longer than a day, so no line crosses one.
   W2  An hour between two gaps is a point. With many hours points are drawn there only.
   W3  Under the pointer an hour has its day, its year and its time; marks of the axis that are days have the year below.
+  W4  A point at the edge of its chart, as at 0 or 100 %, is drawn whole.
 
 Called by charts.  Calls chart_layout.
 """
@@ -65,6 +66,7 @@ def line_figure(lines: Mapping[str, Points], title: str, height: int, shown: str
                 "line": {"color": PALETTE[place % len(PALETTE)], "width": 1.6, "dash": dashes[place % len(dashes)]},
                 "marker": {"size": size} if few or not any(alone) else _points_at(alone, size),
                 "hovertemplate": f"%{{fullData.name}}: {shown}<extra></extra>",
+                "cliponaxis": False,  # W4
             }
         )
     shape = layout(

@@ -7,11 +7,12 @@ Rules
   R4  No rows mean that nothing was found in what was asked for. Where that itself does not exist in the lake (a day, a
       queue manager, a queue ...), the report is refused with the parameter and what there is: who mistyped a name must
       not read that all is well. Reports that are made together are refused when none of them found anything.
+  R5  Whoever is interrupted, or refused one report, does not wait for those that are still being made.
 
 Called by the door, notebooks and tests.  Calls pipeline.report_queries: this is the border to Spark.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
@@ -41,12 +42,19 @@ def result(report: Report, tables: Tables, asked: Mapping[str, Any]) -> pa.Table
     return rows
 
 
-def results(names: Iterable[str], tables: Tables, given: Mapping[str, str]) -> dict[str, pa.Table]:
-    """Several reports with the same parameters. Raises `ReportError` as `run` and `result` do."""
-    opened, chosen = _once(tables), [find(name) for name in names]  # R3
+def results(
+    names: Iterable[str], tables: Tables, given: Mapping[str, str], made: Callable[[], None] = lambda: None
+) -> dict[str, pa.Table]:
+    """Several reports with the same parameters; `made` is called after each. Raises `ReportError` as `run` does."""
+    opened, chosen, found = _once(tables), [find(name) for name in names], []  # R3
     asked = {report.name: report.arguments(given) for report in chosen}
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        found = list(pool.map(lambda report: _rows(report, opened, asked[report.name]), chosen))
+    pool = ThreadPoolExecutor(_AT_ONCE)
+    try:
+        for rows in pool.map(lambda report: _rows(report, opened, asked[report.name]), chosen):
+            found.append(rows)
+            made()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # R5
     _refuse_nothing(found, opened, asked[chosen[0].name])
     return {report.name: rows for report, rows in zip(chosen, found, strict=True)}
 

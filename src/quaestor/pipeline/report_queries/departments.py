@@ -101,7 +101,7 @@ def _any_of(column: str, patterns: tuple[str, ...]) -> Column:
 
 def read_charge_plan(path: Path) -> ChargePlan:
     try:
-        plan = toml_text.tables(path.read_text(encoding="utf-8-sig"))
+        plan = toml_text.tables(toml_text.text_of(path))
     except OSError as error:
         raise ChargePlanError(f"{path}: {error.strerror}") from None
     except ValueError as error:

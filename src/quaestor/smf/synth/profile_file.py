@@ -56,8 +56,8 @@ def load_profile(name: str) -> Profile:
     shipped = _SHIPPED / f"{name}.toml"
     if path.suffix == ".toml":
         try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
+            text = toml_text.text_of(path)
+        except (OSError, ValueError) as error:
             raise ProfileError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
     elif shipped.is_file():
         text = shipped.read_text(encoding="utf-8")
