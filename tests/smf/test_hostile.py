@@ -181,6 +181,20 @@ def test_a_zone_of_a_day_or_more_is_none(hours, zone):
     assert (None if zone is None else timedelta(hours=zone)) == zone_of(NOON, utc)
 
 
+TEN_YEARS_US = 315_619_200_000_000
+
+
+@pytest.mark.parametrize("length", [TEN_YEARS_US - 1, TEN_YEARS_US, (1 << 63) - 1, (1 << 64) - 1])
+def test_an_interval_of_ten_years_is_none(length):
+    """Readers agree (H4): what a damaged header says of its length is no reason to look for its hour in the past."""
+    common = pack(CommonHeader(interval_length=length))
+    triplets = struct.pack(">IHHIHH", 44, len(common), 1, 44 + len(common), len(POOL), 1)
+    data = record(triplets + common + POOL, record_type=115, subtype=215)
+    us = float(length) if length < TEN_YEARS_US else None
+    (row,) = decode(block_of([data])).tables["QPST"].to_pylist()
+    assert us == unpack_record(data).interval_us == row["interval_us"]
+
+
 @pytest.mark.parametrize(
     ("stamp", "utc"),
     [

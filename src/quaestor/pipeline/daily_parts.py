@@ -33,10 +33,11 @@ from quaestor.pipeline.arrow_expressions import ARROW
 from quaestor.pipeline.compilation import RECORD_DATES, CompiledUpdate, compile_update
 from quaestor.pipeline.periods import PeriodPlan
 from quaestor.pipeline.summary import SummaryTable
+from quaestor.pipeline.sums import added
 from quaestor.pipeline.update_language import Assignment, FieldName, Update
 
 _SUM, _COUNT = "__SUM", "__COUNT"
-_ADD: Mapping[str, Callable[[str], Column]] = {"SUM": F.sum, "COUNT": F.sum, "MIN": F.min, "MAX": F.max}
+_ADD: Mapping[str, Callable[[str], Column]] = {"SUM": F.try_sum, "COUNT": F.sum, "MIN": F.min, "MAX": F.max}
 
 
 def in_parts(table: SummaryTable, plan: PeriodPlan) -> SummaryTable:
@@ -135,9 +136,7 @@ def rows_together(parts: pa.Table, description: Mapping[str, Any], days: Sequenc
 
 def _grouped(parts: pa.Table, keys: list[str], columns: Mapping[str, str]) -> pa.Table:
     figures = [each for each in parts.column_names if each not in keys]
-    how = [(each, columns.get(each, "SUM").lower().replace("count", "sum")) for each in figures]
-    made = parts.group_by(keys, use_threads=False).aggregate(how)
-    return made.select([*keys, *(f"{name}_{each}" for name, each in how)]).rename_columns([*keys, *figures])
+    return added(parts, keys, {each: columns.get(each, "SUM").lower().replace("count", "sum") for each in figures})
 
 
 def _alone(name: str, how: str) -> Column:
@@ -146,5 +145,5 @@ def _alone(name: str, how: str) -> Column:
 
 def _added(name: str, how: str) -> Column:
     if how == "AVG":
-        return F.try_divide(F.sum(name + _SUM), F.sum(name + _COUNT)).alias(name)
+        return F.try_divide(F.try_sum(name + _SUM), F.sum(name + _COUNT)).alias(name)
     return _ADD[how](name).alias(name)

@@ -10,7 +10,7 @@ Rules
       structures are joined, a queue manager's files stay together (U3).
   U5  The file has the columns and types of `part_schema`, whatever rows there are.
 
-Called by flow, on executors.  Calls arrow_expressions, raw_files and Arrow.
+Called by flow, on executors.  Calls arrow_expressions, raw_files, sums and Arrow.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +31,7 @@ from quaestor.pipeline.raw_files import rows_of
 from quaestor.pipeline.raw_tables import DAY, QUEUE_MANAGER, RECORD_ID, stored_schema
 from quaestor.pipeline.record_scope import Type
 from quaestor.pipeline.summary import SummaryTable
+from quaestor.pipeline.sums import added, grouped
 from quaestor.pipeline.typed_expressions import Typed
 from quaestor.pipeline.update_language import Assignment
 
@@ -128,7 +129,8 @@ def _together(table: SummaryTable, rounds: Sequence[pa.Table]) -> pa.Table:
     if not rounds:
         return schema.empty_table()
     laid = pa.concat_tables([_filled(each, schema) for each in rounds])
-    return _added(laid, table) if len(rounds) > 1 else laid
+    how = {each.column: _ADD[each.aggregate] for update in table.updates for each, _ in update.assignments}
+    return added(laid, table.keys, how) if len(rounds) > 1 else laid
 
 
 def part_schema(table: SummaryTable) -> pa.Schema:
@@ -145,14 +147,6 @@ def _filled(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """The rows with every column of the table, null where the update does not set it (Y3)."""
     columns = [rows[each.name] if each.name in rows.schema.names else pa.nulls(len(rows), each.type) for each in schema]
     return pa.table(columns, schema=schema)
-
-
-def _added(rows: pa.Table, table: SummaryTable) -> pa.Table:
-    how = {each.column: _ADD[each.aggregate] for update in table.updates for each, _ in update.assignments}
-    made = rows.group_by(list(table.keys), use_threads=False).aggregate(list(how.items()))
-    return made.select([*table.keys, *(f"{name}_{each}" for name, each in how.items())]).rename_columns(
-        [*table.keys, *how]
-    )
 
 
 # --- reading (U1 to U3) ----------------------------------------------------------------------------------------------
@@ -258,7 +252,7 @@ def _aggregated(update: CompiledUpdate, rows: pa.Table) -> pa.Table:
         columns.append(array_of(value.tree, rows, _name_of))
         figures.append((names[-1], _FIGURE[assignment.aggregate]))
     keys = [key.name for key in update.keys]
-    made = pa.table(columns, names=names).group_by(keys, use_threads=False).aggregate(figures)
+    made = grouped(pa.table(columns, names=names), keys, figures)
     results = [made[name] for name in keys]
     for number, (assignment, value) in enumerate(update.assignments):
         found = made["count_all" if value is None else f"value {number}_{_FIGURE[assignment.aggregate]}"]

@@ -40,7 +40,7 @@ def message_hours(
     """One row per hour that begins in the range, its end left out: `hour`, `seconds`, `calls`, in order (H1, H2)."""
     frame = _of_manager(tables("QMST"), queue_manager, begin, end)
     calls = F.col("gets") + F.col("puts") + F.col("put1s")
-    summed = frame.groupBy(_hour_of_interval()).agg(_seconds(), F.sum(calls).alias("calls")).orderBy("hour")
+    summed = frame.groupBy(_hour_of_interval()).agg(_seconds(), F.try_sum(calls).alias("calls")).orderBy("hour")
     rows = _rows(summed.where(F.col("seconds") > 0))
     return [row for row in rows if (begin is None or row["hour"] >= begin) and (end is None or row["hour"] < end)]
 
@@ -119,7 +119,7 @@ def daily_figures(
 
 def _peaks(frame: DataFrame, counted: Column) -> dict[date, float]:
     """The highest hourly rate of each day (H2)."""
-    hourly = frame.groupBy("hour").agg(_seconds(), F.sum(counted).alias("counted"))
+    hourly = frame.groupBy("hour").agg(_seconds(), F.try_sum(counted).alias("counted"))
     rates = hourly.where(F.col("seconds") >= HOUR_SECONDS_MIN).select(
         F.to_date("hour").alias("day"), (F.col("counted") / F.col("seconds")).alias("rate")
     )
@@ -132,7 +132,7 @@ def _manager(frame: DataFrame) -> DataFrame:
         F.max("release").alias("release"),
         F.max("queue_sharing_group").alias("group"),
         _seconds(),
-        *(F.sum(each).alias(each) for each in ("gets", "puts", "put1s", "persistent_puts")),
+        *(F.try_sum(each).alias(each) for each in ("gets", "puts", "put1s", "persistent_puts")),
     )
 
 
@@ -155,13 +155,13 @@ def _queues(tables: Tables, queue_manager: str, hour: datetime) -> DataFrame:
             F.countDistinct("queue_manager").alias("members"),
             F.max(F.when(mine, F.col("page_set"))).alias("page_set"),
             F.max("index_type").alias("index_type"),
-            *(F.sum(each).alias(each) for each in counted),
-            F.sum(persistent).alias("persistent_puts"),
-            F.sum("on_queue_elapsed_us").alias("on_queue_us"),
-            F.sum(F.when(F.col("valid_puts") > 0, F.col("commits"))).alias("put_commits"),
-            F.sum(F.when(F.col("valid_destructive_gets") > 0, F.col("commits"))).alias("get_commits"),
-            F.sum(F.col("put_cpu_us") + F.col("put1_cpu_us")).alias("put_cpu_us"),
-            F.sum("get_cpu_us").alias("get_cpu_us"),
+            *(F.try_sum(each).alias(each) for each in counted),
+            F.try_sum(persistent).alias("persistent_puts"),
+            F.try_sum("on_queue_elapsed_us").alias("on_queue_us"),
+            F.try_sum(F.when(F.col("valid_puts") > 0, F.col("commits"))).alias("put_commits"),
+            F.try_sum(F.when(F.col("valid_destructive_gets") > 0, F.col("commits"))).alias("get_commits"),
+            F.try_sum(F.col("put_cpu_us") + F.col("put1_cpu_us")).alias("put_cpu_us"),
+            F.try_sum("get_cpu_us").alias("get_cpu_us"),
         )
         .where("valid_puts > 0 or valid_destructive_gets > 0")
         .orderBy("queue")
@@ -170,7 +170,7 @@ def _queues(tables: Tables, queue_manager: str, hour: datetime) -> DataFrame:
 
 def _tasks(frame: DataFrame, hour: datetime) -> DataFrame:
     counted = ("commits", "backouts", "log_bytes", "log_writes", "log_forces", "commit_cpu_us", "log_force_elapsed_us")
-    return frame.where(_hour_of_task() == F.lit(hour)).agg(*(F.sum(each).alias(each) for each in counted))
+    return frame.where(_hour_of_task() == F.lit(hour)).agg(*(F.try_sum(each).alias(each) for each in counted))
 
 
 def _log(frame: DataFrame) -> DataFrame:
@@ -181,9 +181,9 @@ def _log(frame: DataFrame) -> DataFrame:
     second = F.coalesce(F.col("copies").getItem(1)["kinds"].getItem(0)["ios"], F.lit(0))
     return frame.agg(
         _seconds(),
-        *(F.sum(each).alias(each) for each in counted),
-        F.sum(single["ios"]).alias("single_ios"),
-        F.sum(single["io_elapsed_us"]).alias("single_io_us"),
+        *(F.try_sum(each).alias(each) for each in counted),
+        F.try_sum(single["ios"]).alias("single_ios"),
+        F.try_sum(single["io_elapsed_us"]).alias("single_io_us"),
         F.max(F.when(F.col("copies").isNotNull(), F.when(second > 0, 2).otherwise(1))).alias("copies"),
     )
 
@@ -203,7 +203,7 @@ def _pools(frame: DataFrame, hour: datetime) -> DataFrame:
             F.max("buffers").alias("buffers"),
             F.min("stealable_low").alias("stealable_low"),
             F.max_by("stealable_now", "local_time").alias("stealable_now"),
-            *(F.sum(each).alias(each) for each in counted),
+            *(F.try_sum(each).alias(each) for each in counted),
         )
         .orderBy("buffer_pool", "hour")
     )
@@ -216,7 +216,7 @@ def _page_sets(frame: DataFrame) -> DataFrame:
         .agg(
             F.max("pages").alias("pages"),
             F.min("pages_unused").alias("pages_unused"),
-            *(F.sum(each).alias(each) for each in counted),
+            *(F.try_sum(each).alias(each) for each in counted),
         )
         .orderBy("page_set")
     )
@@ -230,7 +230,7 @@ def _channels(frame: DataFrame) -> DataFrame:
         frame.groupBy("channel", F.col("channel_type_name").alias("kind"))
         .agg(
             F.countDistinct("connection_name").alias("instances"),
-            *(F.sum(each).alias(each) for each in counted),
+            *(F.try_sum(each).alias(each) for each in counted),
             *(F.max(each).alias(each) for each in last),
         )
         .where("messages > 0")
@@ -249,7 +249,7 @@ def _system() -> Column:
 
 
 def _seconds() -> Column:
-    return (F.sum("interval_us") / SECOND_US).alias("seconds")
+    return (F.try_sum("interval_us") / SECOND_US).alias("seconds")
 
 
 def _hour_of_task() -> Column:

@@ -35,14 +35,14 @@ Raw = Callable[[str], DataFrame]
 
 OTHER_TABLES = frozenset((*RAW_TABLES, FILES, DUMPS))
 _AGGREGATE: Mapping[str, Callable[[Column], Column]] = {
-    "SUM": F.sum,
+    "SUM": F.try_sum,
     "COUNT": F.count,
     "MIN": F.min,
     "MAX": F.max,
     "AVG": F.avg,
 }
 _COMBINE: Mapping[str, Callable[[str], Column]] = {
-    "SUM": F.sum,
+    "SUM": F.try_sum,
     "COUNT": F.sum,
     "MIN": F.min,
     "MAX": F.max,

@@ -6,7 +6,8 @@ Rules
   H2  The SMF header and QWHSTIME are local time, QWHSSTCK is UTC. Header minus QWHSSTCK, to the quarter of an hour,
       is the record's own zone offset. A day or more is none: one of the two clocks was never set.
   H3  The release is QWHX's where there is one, for the SMF header has said 946 ever since V10; otherwise the header's.
-  H4  QWHSDURN is microseconds, but TOD units in 115-231 and 116-10.
+  H4  QWHSDURN is microseconds, but TOD units in 115-231 and 116-10. Ten years or more is none: no queue manager has
+      been up that long, and no hour is found from it.
 
 Called by records and printing; columns does the same for many records at once.
 """
@@ -25,6 +26,7 @@ CORRELATION_SIZE = 92
 EXTENSION_SIZE = 16
 STUB_SIZE = 4
 NO_ZONE = timedelta(days=1)
+NO_INTERVAL_US = timedelta(days=3653) / timedelta(microseconds=1)
 
 SmfHeader = Smf115Header | Smf116Header
 
@@ -88,4 +90,5 @@ def interval_us(common: CommonHeader | None, kind: RecordKind) -> float | None:
     if common is None or common.interval_length is None:
         return None
     length = common.interval_length
-    return clock.microseconds(length) if kind.tod_interval else float(length)
+    us = clock.microseconds(length) if kind.tod_interval else float(length)
+    return us if us < NO_INTERVAL_US else None

@@ -25,7 +25,7 @@ from quaestor.smf.arrow_schema import Column
 from quaestor.smf.catalog import CATALOG
 from quaestor.smf.cells import Reading, field_column
 from quaestor.smf.gather import Rows, gather, unix_us
-from quaestor.smf.header import NO_ZONE, release_of
+from quaestor.smf.header import NO_INTERVAL_US, NO_ZONE, release_of
 from quaestor.smf.locate import Located
 from quaestor.smf.sections.headers import CommonHeader, ExtensionHeader, Smf115Header
 
@@ -165,7 +165,7 @@ class RecordColumns:
         raw, there = self._common_numbers(_INTERVAL_LENGTH)
         values = raw.astype(np.float64)
         values[self._located.headers.tod_interval] /= TOD_UNITS_PER_MICROSECOND  # H4
-        return Values(values, there)
+        return Values(values, there & (values < NO_INTERVAL_US))
 
     # --- what stands in QWHX -----------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ Rules
   S3  A figure that an older level lacks counts as none.
   S4  Rows come in the order of the records or of the jobs.
 
-Called by accounting, verb_outputs and statistics.  Calls details.
+Called by accounting, verb_outputs and statistics.  Calls details, sums.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,12 +20,14 @@ import pyarrow.compute as pc
 
 from quaestor.pipeline.report_queries.details import details
 from quaestor.pipeline.report_queries.steps import Parameters, Tables
+from quaestor.pipeline.sums import added
 
 Array: TypeAlias = pa.ChunkedArray | pa.Array
 Figures: TypeAlias = Callable[[pa.Table], Mapping[str, Array]]
 """What is made of the rows of a part before they are added up."""
 
 _RECORD = ("moment", "record_id")
+_LARGEST = float(1 << 63)
 COLUMNS = {"moment": "local_time", "record_id": "record_id", "jobname": "task_connection_name", "queue": "base_name"}
 
 
@@ -54,12 +56,6 @@ def _part_sums(keys: Sequence[str], figures: Figures, how: Mapping[str, str], ro
     return added(pa.table({**named, **figures(rows)}), keys, how)
 
 
-def added(rows: pa.Table, keys: Sequence[str], how: Mapping[str, str]) -> pa.Table:
-    """One row per value of the keys (S2)."""
-    made = rows.group_by(list(keys), use_threads=False).aggregate(list(how.items()))
-    return made.select([*keys, *(f"{name}_{each}" for name, each in how.items())]).rename_columns([*keys, *how])
-
-
 def ordered(rows: pa.Table, keys: Sequence[str]) -> pa.Table:
     """The rows in the order of their keys (S4)."""
     by: list[Any] = [(each, "ascending", "at_start") for each in keys]
@@ -79,10 +75,11 @@ def amount(column: Array) -> Array:
 
 
 def average(total: Array, calls: Array) -> Array:
-    """Total over calls, cut to a whole number; 0 when nothing was counted (G4)."""
+    """Total over calls, cut to a whole number; 0 when nothing was counted (G4), null where no integer holds it."""
     some = pc.not_equal(calls, 0)
-    divided = pc.divide(total, pc.if_else(some, pc.cast(calls, pa.float64()), 1.0))
-    made: Array = pc.cast(pc.if_else(some, pc.floor(divided), 0.0), pa.int64())
+    divided = pc.floor(pc.divide(total, pc.if_else(some, pc.cast(calls, pa.float64()), 1.0)))
+    held = pc.if_else(pc.less(pc.abs(divided), _LARGEST), divided, pa.scalar(None, pa.float64()))
+    made: Array = pc.cast(pc.if_else(some, held, 0.0), pa.int64())
     return made
 
 

@@ -23,6 +23,7 @@ Called by the other modules of report_queries.  Calls middle_columns.
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -124,8 +125,13 @@ def sql_pattern(pattern: str) -> str:
 
 
 def total(*columns: str) -> Column:
-    """The sum over rows of the sum of some columns; a figure that an older level lacks counts as none."""
-    return F.expr(f"sum({' + '.join(f'coalesce(`{each}`, 0)' for each in columns)})")  # G5
+    """The sum over rows of the sum of some columns; a figure that an older level lacks counts as none.
+
+    What an integer does not hold has no value (sums, A1).
+    """
+    first, *others = (f"coalesce(`{each}`, 0)" for each in columns)
+    together = reduce(lambda one, other: f"try_add({one}, {other})", others, first)
+    return F.expr(f"try_sum({together})")  # G5
 
 
 def average(amount: str | Column, count: str | Column) -> Column:

@@ -18,7 +18,6 @@ from quaestor.pipeline.report_queries.details import details
 from quaestor.pipeline.report_queries.record_sums import (
     COLUMNS,
     Array,
-    added,
     amount,
     average,
     count,
@@ -28,6 +27,7 @@ from quaestor.pipeline.report_queries.record_sums import (
     record_sums,
 )
 from quaestor.pipeline.report_queries.steps import Parameters, Tables, Verb
+from quaestor.pipeline.sums import added
 
 QUEUE_VERBS: tuple[Verb, ...] = (
     ("Open", "opens", "open_elapsed_us", "open_cpu_us"),
