@@ -52,9 +52,12 @@ def test_a_narrow_terminal_shows_whole_names_and_figures(dump, columns):
 def test_a_narrow_terminal_has_the_sections_in_several_lines(dump):
     path = dump(b"".join(with_section(b"\xaa" * length) for length in range(40, 104, 4)))
     lines = shown(80, "smf", "info", path).splitlines()
-    assert 80 >= max(map(len, lines[1:]))
+    begin = next(number for number, line in enumerate(lines) if line.startswith("  sections: "))
+    sections = lines[begin : lines.index("  no damage")]
+    assert 80 >= max(map(len, sections))
+    assert all(re.search(r" x \d+,?$", line) for line in sections)
     (whole,) = (line for line in info(path).stdout.splitlines() if line.startswith("  sections: "))
-    assert whole.split() == " ".join(lines[-4:-1]).split()[-len(whole.split()) :]
+    assert whole.split() == " ".join(sections).split()
 
 
 def test_a_name_commands_no_terminal(dump):

@@ -20,6 +20,8 @@ from quaestor.smf.inventory import Inventory, take_inventory
 from quaestor.smf.records import open_input
 
 _WIDE, _NARROW = 140, 80
+_FIRM = "\xa0"
+"""A blank at which no line ends."""
 _BROKEN = {"what": 10, "first (local)": 10, "last (local)": 10, "zone": 6}
 """Columns that go on in the next line on a narrow terminal, and how narrow they become; the others are whole words."""
 
@@ -84,10 +86,11 @@ def _show(path: str, reader: DumpReader, inventory: Inventory) -> None:
         names = (group.kind, group.title, group.system, group.queue_manager, group.release)
         table.add_row(*map(printable, names), f"{tally.records:,}", *times, _zones(tally.zone_minutes))
     console.print(table, highlight=False)
-    sections = ", ".join(f"{name} {count:,} x {length}" for (name, length), count in sorted(inventory.sections.items()))
+    counts = sorted(inventory.sections.items())
+    sections = ", ".join(f"{name} {count:,} x {length}".replace(" ", _FIRM) for (name, length), count in counts)
     width = console.width if sys.stdout.isatty() else len(sections) + _NARROW
     lines = textwrap.fill(f"  sections: {sections or 'none'}", width, subsequent_indent="    ")
-    console.print(lines, highlight=False, soft_wrap=True)
+    console.print(lines.replace(_FIRM, " "), highlight=False, soft_wrap=True)
     console.print(f"  damage: {inventory.damages:,}" if inventory.damages else "  no damage", highlight=False)
 
 
