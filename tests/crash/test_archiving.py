@@ -9,8 +9,9 @@ from crash.scenarios import TINY, World, found_after, message, prove
 from quaestor.clock import FakeClock
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.checker import check
+from quaestor.qmgr.data.engine import Engine, settings_of
 from quaestor.qmgr.log import LogManager
-from quaestor.qmgr.recovery.media import image_copy
+from quaestor.qmgr.recovery.media import image_copy, restore
 from quaestor.storage import archiving
 from quaestor.storage.archiving import Archiving
 from quaestor.storage.log_files import LogFiles
@@ -380,3 +381,21 @@ def test_without_its_rule_it_does_not_hold(remove, proof, monkeypatch):
     remove(monkeypatch)
     with pytest.raises((AssertionError, Abend, MQError, pytest.fail.Exception)):
         proof()
+
+
+def test_a_utility_archives_for_the_image_copies_there_are():
+    """F2: it starts and stops a queue manager whose settings it does not know, and that may take more than a log."""
+    world = World(FaultyDisk(), SINGLE)
+    image_copy(world.engine.recovery, 1, world.disk)
+    world.unit(puts=[message(1)])
+    world.engine.recovery.latch.release()
+    world.engine.engine.stop()
+    assert not world.engine.log.files.inventory.archives
+    utility = Engine(world.disk, FakeClock(), settings_of(world.disk))
+    utility.start()
+    for _ in range(SINGLE.logs + 1):
+        utility.log.truncate()
+        utility.recovery.checkpoint()
+    utility.stop()
+    restore(world.disk, 1)
+    assert world.state == found_after(world.disk, SINGLE)

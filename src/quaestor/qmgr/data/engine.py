@@ -71,7 +71,8 @@ class EngineSettings:
 def settings_of(disk: Disk) -> EngineSettings:
     """What the bootstrap data set knows of an engine: enough to restart it for a utility.
 
-    It has one buffer pool, and those that commands gave to page sets.
+    It has one buffer pool, and those that commands gave to page sets. Where there are archives, or image copies that
+    will need them, they are kept (F2).
     """
     if not Bootstrap.formatted(disk):
         raise Abend("S1", "no queue manager is kept here: there is no bootstrap data set")
@@ -80,7 +81,8 @@ def settings_of(disk: Disk) -> EngineSettings:
     inventory = bootstrap.inventory
     page_sets = dict.fromkeys(inventory.page_sets, 0)
     kept = {rule[0]: 1_000 for rule in inventory.page_set_rules.values() if rule is not None}
-    return EngineSettings(buffer_pools={**kept, 0: 20_000}, page_sets=page_sets, archive=bool(inventory.archives))
+    archive = bool(inventory.archives or inventory.image_copies)
+    return EngineSettings(buffer_pools={**kept, 0: 20_000}, page_sets=page_sets, archive=archive)
 
 
 class Engine:
