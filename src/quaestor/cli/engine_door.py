@@ -1,11 +1,14 @@
 """What the commands on a queue manager's files share: opening them, and failures in one line (E1, E2).
 
+Of a member of a queue-sharing group they keep the log from where the backups of structures need it, as it does itself
+(SM1); all of it where the repository cannot say.
+
 Called by log, check, pageset and cf.  Calls the engine.
 """
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,12 +79,32 @@ def engine_of(directory: Path) -> "Iterator[Engine]":
     from quaestor.clock import SystemClock
     from quaestor.qmgr.data.engine import Engine, settings_of
 
-    disk = disk_of(directory)
+    disk, kept_rba = disk_of(directory), _needed_by_structures(directory)
     disk.own()
     try:
         engine = Engine(disk, SystemClock(), settings_of(disk))
+        if kept_rba is not None:
+            engine.recovery.kept_rba = lambda: kept_rba
         engine.start()
         yield engine
         engine.stop()
     finally:
         disk.disown()
+
+
+def _needed_by_structures(directory: Path) -> int | None:
+    """The RBA from which the structures of a member's group need its log; 0 where nobody can say, None without any."""
+    from quaestor.qmgr.group_settings import group_in
+    from quaestor.storage.shared_tables import GroupTables, RepositoryAwayError, open_tables
+
+    settings = group_in(directory)
+    if settings is None:
+        return None
+    try:
+        with closing(GroupTables(open_tables(settings.repository, settings.name))) as tables:
+            names = [member.name for member in tables.members.all() if member.log_directory == str(directory.resolve())]
+            needed = [rba for backup in tables.backups.all() for name in names for rba in backup.needs(name)]
+    except RepositoryAwayError as error:
+        names = []
+        click.echo(f"{directory}: all of the log is kept, for the structures of its group: {error}", err=True)
+    return min(needed, default=None) if names else 0

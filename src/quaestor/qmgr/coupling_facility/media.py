@@ -72,13 +72,8 @@ class Media:
 
     def _keep(self) -> None:
         """SM1."""
-        kept = NOTHING_KEPT
-        for backup in self._group.tables.backups.all():
-            mark = backup.marks.get(self._own.name)
-            kept = min(kept, NOTHING_KEPT if mark is None else mark[0])
-            if backup.member == self._own.name:
-                kept = min(kept, backup.start_rba)
-        self._kept_rba = kept
+        needed = (rba for backup in self._group.tables.backups.all() for rba in backup.needs(self._own.name))
+        self._kept_rba = min(needed, default=NOTHING_KEPT)
 
     # -- backup
 

@@ -78,6 +78,11 @@ class Backup(Kept):
     marks: dict[str, list[int]] = field(default_factory=dict)
     """{member: [RBA from which its log is needed, epoch and counter from which its puts are on the log]}"""
 
+    def needs(self, member: str) -> list[int]:
+        """RBAs from which the log of a member is needed to recover the structure."""
+        mark = self.marks.get(member)
+        return ([] if mark is None else [mark[0]]) + ([self.start_rba] if self.member == member else [])
+
 
 @dataclass(frozen=True, slots=True)
 class DataSet(Kept):
