@@ -2,7 +2,7 @@
 
 import json
 import os
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from hashlib import sha256
 
@@ -13,10 +13,12 @@ from quaestor.cli.main import main
 from quaestor.clock import SystemClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue
+from quaestor.qmgr.group_settings import GroupSettings, save_group
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.storage.changes import MESSAGE_PAGE
 from quaestor.storage.page import HEADER_LENGTH, PAGE, header_of, seal
 from quaestor.storage.real_disk import RealDisk
+from quaestor.storage.shared_tables import Backup, GroupTables, open_tables
 from quaestor.testing import SMALL
 
 KEPT = MQMD(persistence=1)
@@ -234,6 +236,38 @@ def test_only_archives_that_nobody_needs_are_pruned(killed):
     (killed / "pageset-01").unlink()
     assert 0 == run("pageset", "recover", killed, 1).exit_code
     assert 122 == json_of("check", killed)["messages"]
+
+
+def in_a_group(killed, repository):
+    """Archives that nobody but a structure may need, of a member of a queue-sharing group."""
+    with running(killed) as manager:
+        put(manager, *[b"x" * 3000] * 60)
+    for number in (0, 1):
+        assert 0 == run("pageset", "copy", killed, number).exit_code
+    could = json_of("log", "prune", killed, "--dry-run")["pruned"]
+    assert len(could) > 1
+    save_group(killed, GroupSettings("QSG1", "cf:///nowhere", str(repository)))
+    return could
+
+
+def test_archives_that_the_backup_of_a_structure_needs_are_not_pruned(killed, tmp_path):
+    """SM1: its messages are nowhere else, and the queue manager that is down cannot say so."""
+    repository = tmp_path / "QSG1.db"
+    could = in_a_group(killed, repository)
+    with closing(GroupTables(open_tables(str(repository), "QSG1"))) as tables:
+        assert [] == json_of("log", "prune", killed)["pruned"]
+        tables.join("QM1", str(killed.resolve()))
+        tables.backups.write(Backup("APP1", "QM2", 1, 2, 0, marks={"QM1": [int(could[1][8:], 16), 1, 1]}))
+        assert could[:1] == json_of("log", "prune", killed)["pruned"]
+        tables.backups.write(Backup("APP1", "QM2", 1, 2, 0))
+        assert could[1:] == json_of("log", "prune", killed)["pruned"]
+
+
+def test_nothing_is_pruned_while_nobody_can_say_what_structures_need(killed, tmp_path):
+    in_a_group(killed, tmp_path)
+    done = run("log", "prune", killed)
+    assert (0, True) == (done.exit_code, done.stdout.startswith("0 archives deleted"))
+    assert "all of the log is kept, for the structures of its group" in done.stderr
 
 
 def archives(directory):

@@ -14,7 +14,8 @@ from quaestor.cli.engine_door import DIRECTORY, engine_of, one_line, there
 @click.option("--dry-run", is_flag=True, help="Only tell what would go.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def prune_command(directory: Path, *, dry_run: bool, as_json: bool) -> None:
-    """Delete archives that neither restart nor the recovery of a page set from its image copy can need.
+    """Delete archives that nobody can need: restart, the recovery of a page set from its image copy, or of a structure
+    from its backup.
 
     While a page set has no image copy, recovering it needs the whole log, and nothing is deleted.
 
