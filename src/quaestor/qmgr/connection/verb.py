@@ -14,6 +14,8 @@ Rules
   VE4 Numbers only grow.
   VE5 A call has no more CPU time than elapsed time: looking at the clock of the CPU takes CPU, and the few calls whose
       CPU is known may be dearer than the many they stand for.
+  VE6 Calls of several asyncio tasks overlap on one connection, and what one waits for is taken for the others', too: no
+      call has waited for longer than it lasted, or those that it stands for would take time away.
 
 Called by the tallies of a task and its queues (`accounting`).  Read by statistics, which makes records of it.
 """
@@ -71,7 +73,7 @@ class Verb(PlainCalls):
 
     def took(self, elapsed_ns: int, calls: int = 1) -> int:
         """It has ended, or so many made as one have; gives how long it was at work."""
-        waited_ns = self.waited_ns - self._entered_ns
+        waited_ns = min(self.waited_ns - self._entered_ns, elapsed_ns)  # VE6
         self.calls += calls
         self.elapsed_ns += elapsed_ns
         self._clocked_waits_ns += waited_ns
