@@ -14,6 +14,8 @@ Rules
   SE7 A connection may be ended from outside while its open waits for the log (of a dynamic queue): what that has opened
       is closed again. One that is ended while a call waits for the latch has ended before it (2009): nothing is done in
       its name, and what was backed out is not said to have committed, by a later disconnect neither.
+  SE8 Who makes calls while his connection ends, which waits for the log, is told that it has ended; a unit that he has
+      begun meanwhile is backed out.
 
 Called by applications.  Calls the message manager and recovery.
 """
@@ -365,8 +367,9 @@ class Connection:
             try:
                 self._end_unit(end)
             finally:
-                self._close_handles()
                 self.connected = False
+                self._close_handles()
+                self._end_unit(self._recovery.back_out)  # SE8
 
     def _close_handles(self) -> None:
         handles, self._handles = self._handles, set()
