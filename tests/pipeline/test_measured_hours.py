@@ -5,7 +5,9 @@ from datetime import date, datetime
 import numpy as np
 import pytest
 
+from pipeline.lakes import HOUR_US, MONDAY_US, dump, identity, load_raw
 from pipeline.planted import Truth, growing, lake_of
+from quaestor.cli.plan_lake import _filled
 from quaestor.pipeline.measured_hours import (
     busiest_hour,
     daily_figures,
@@ -13,7 +15,11 @@ from quaestor.pipeline.measured_hours import (
     message_hours,
     queue_managers,
 )
+from quaestor.planner.measurement import MeasuredQueue
+from quaestor.smf.sections.queue_accounting import QueueAccounting
+from quaestor.smf.sections.task import TaskAccounting, TaskIdentification
 from quaestor.smf.synth.profile_file import load_profile
+from quaestor.smf.writer import task_records
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +105,30 @@ def test_shared_queues_are_added_up_over_the_group(tables, small):
     found = measured_hour(tables, "QM01", datetime(2026, 3, 2, 10))["queues"]
     (shared,) = [each for each in found if each["structure"]]
     assert ("STOCK.SHARED", 1) == (shared["queue"], shared["members"])
+
+
+def test_a_member_whose_level_does_not_tell_destructive_gets_counts_with_its_valid_ones(spark, tmp_path):
+    """H5: QM02 at 5.2 empties the shared queue that QM01 fills, and another one alone."""
+
+    def task(queue_manager, level, name, **figures):
+        queue = QueueAccounting(base_name=name, object_name=name, structure="APPL1", **figures)
+        who = TaskIdentification(connection_name="JOB1", connection_type=2)
+        return task_records(
+            who, TaskAccounting(commits=1), [queue], identity(queue_manager, level=level), MONDAY_US + HOUR_US // 2
+        )[0]
+
+    records = [
+        task("QM01", "8.0", "SHARED", puts=5, valid_puts=5, put_bytes=500),
+        task("QM02", "5.2", "SHARED", gets=4, valid_gets=4, get_bytes=400),
+        task("QM02", "5.2", "OLD", gets=3, valid_gets=3, get_bytes=300),
+    ]
+    lake, _ = load_raw(tmp_path / "lake", [dump(tmp_path / "dump", records)])
+    rows = measured_hour(lambda name: lake.table(spark, name), "QM01", datetime(2026, 1, 5))["queues"]
+    found = {each["queue"]: _filled(MeasuredQueue, each) for each in rows}
+    assert (5, 4, 500, 400) == tuple(
+        getattr(found["SHARED"], each) for each in ("valid_puts", "valid_destructive_gets", "put_bytes", "get_bytes")
+    )
+    assert (0, 3, 100) == (found["OLD"].valid_puts, found["OLD"].valid_destructive_gets, found["OLD"].message_bytes)
 
 
 def test_daily_peaks_follow_the_growth_that_was_planted(tmp_path_factory, spark):

@@ -148,7 +148,7 @@ def _measurement(manager: str, hour: datetime, hours: list[Any], rows: dict[str,
     from quaestor.planner.measurement import MeasuredChannel, MeasuredLog, MeasuredQueue, Measurement
 
     (about,) = rows["manager"]
-    log = [each for each in rows["log"] if each["seconds"]]
+    log = [each for each in rows["log"] if each["seconds"] and each["buffers_filled"] is not None]
     return Measurement(
         queue_manager=manager,
         hour=hour,

@@ -9,7 +9,8 @@ Rules
       of an hour's statistics left out.
   H4  A shared queue is used by its whole queue-sharing group: what its queue managers did in the hour is added up.
       Records that do not name their group belong with the others that do not.
-  H5  What a level of the records does not have is null, never 0.
+  H5  What a level of the records does not have is null, never 0. Gets that do not say which of them were destructive
+      are taken for it, as in the reports.
   H6  A queue manager is its system and its name (report_queries, G8). Of several that share a name one is measured, and
       the others are not of its group either: there each name is one member's.
 
@@ -41,7 +42,7 @@ def message_hours(
     frame = _of_manager(tables("QMST"), queue_manager, begin, end)
     calls = F.col("gets") + F.col("puts") + F.col("put1s")
     summed = frame.groupBy(_hour_of_interval()).agg(_seconds(), F.try_sum(calls).alias("calls")).orderBy("hour")
-    rows = _rows(summed.where(F.col("seconds") > 0))
+    rows = _rows(summed.where((F.col("seconds") > 0) & F.col("calls").isNotNull()))
     return [row for row in rows if (begin is None or row["hour"] >= begin) and (end is None or row["hour"] < end)]
 
 
@@ -141,12 +142,12 @@ def _queues(tables: Tables, queue_manager: str, hour: datetime) -> DataFrame:
     tasks = _of_hour(tables("WTAS"), hour).select("record_id", "commits", _hour_of_task().alias("task_hour"))
     used = _of_hour(tables("WQST"), hour).join(tasks, "record_id", "left")
     used = used.where(F.coalesce(F.col("task_hour"), _hour_written()) == F.lit(hour))
+    used = used.withColumn("valid_destructive_gets", F.coalesce("valid_destructive_gets", "valid_gets"))  # H5
     group = used.where(F.col("queue_manager") == queue_manager).agg(F.max("queue_sharing_group").alias("group"))
     shared = F.coalesce(F.col("structure"), F.lit("")) != ""
     mine = F.col("queue_manager") == queue_manager
     grouped = F.col("queue_sharing_group").eqNullSafe(F.col("group"))
     kept = used.crossJoin(group).where(mine | (shared & grouped))
-    counted = ("valid_puts", "put_bytes", "valid_destructive_gets", "get_bytes", "gets_persistent")
     persistent = F.coalesce(F.col("puts_persistent"), F.lit(0)) + F.coalesce(F.col("put1s_persistent"), F.lit(0))
     return (
         kept.groupBy(F.col("base_name").alias("queue"))
@@ -155,7 +156,8 @@ def _queues(tables: Tables, queue_manager: str, hour: datetime) -> DataFrame:
             F.countDistinct("queue_manager").alias("members"),
             F.max(F.when(mine, F.col("page_set"))).alias("page_set"),
             F.max("index_type").alias("index_type"),
-            *(F.try_sum(each).alias(each) for each in counted),
+            *(_total(each) for each in ("valid_puts", "put_bytes", "valid_destructive_gets", "get_bytes")),
+            F.try_sum("gets_persistent").alias("gets_persistent"),
             F.try_sum(persistent).alias("persistent_puts"),
             F.try_sum("on_queue_elapsed_us").alias("on_queue_us"),
             F.try_sum(F.when(F.col("valid_puts") > 0, F.col("commits"))).alias("put_commits"),
@@ -230,7 +232,7 @@ def _channels(frame: DataFrame) -> DataFrame:
         frame.groupBy("channel", F.col("channel_type_name").alias("kind"))
         .agg(
             F.countDistinct("connection_name").alias("instances"),
-            *(F.try_sum(each).alias(each) for each in counted),
+            *(_total(each) for each in counted),
             *(F.max(each).alias(each) for each in last),
         )
         .where("messages > 0")
@@ -246,6 +248,11 @@ def _hour_of_interval() -> Column:
 def _system() -> Column:
     """The system; blank where a record does not name it."""
     return F.coalesce(F.col("system"), F.lit("")).alias("system")
+
+
+def _total(name: str) -> Column:
+    """What was counted in all; none where no record tells."""
+    return F.coalesce(F.try_sum(name), F.lit(0)).alias(name)
 
 
 def _seconds() -> Column:
