@@ -20,7 +20,7 @@ from quaestor.planner import (
 from quaestor.planner.answer import Figures, HeadRoom, Unit, figure
 from quaestor.planner.questions.catalog import question
 from quaestor.planner.questions.load import Load, needed
-from quaestor.planner.questions.structures import cflevel_of, flows_of_structures, size_kb
+from quaestor.planner.questions.structures import cflevel_of, flows_of_structures, long_messages_in, size_kb
 from quaestor.planner.workload import Flow
 
 
@@ -182,7 +182,14 @@ def message_cpu(load: Load) -> Figures:
                 (large_messages.cpu_ms_per_message, "z/OS"),
                 (large_messages.cf_cpu_ms_per_message, "coupling facility"),
             ):
-                yield figure(function, Unit.MS, about=flow.queue, what=what, message_bytes=flow.message_bytes)
+                yield figure(
+                    function,
+                    Unit.MS,
+                    about=flow.queue,
+                    what=what,
+                    message_bytes=flow.message_bytes,
+                    offload=long_messages_in(load),
+                )
 
 
 @question("ch2-16", "What does storage class memory hold, and what does it need?")
