@@ -104,15 +104,19 @@ def survival(load: Load) -> Figures:
 @question("ch2-11", "What does duplexing cost?")
 def duplexing_cost(load: Load) -> Figures:
     for flow in load.shared:
-        yield figure(
-            duplexing.duplex_both_change,
-            Unit.PERCENT,
-            about=flow.queue,
-            what="CPU more, as measured at 1 KB",
-            pick=lambda made: (made.cpu_percent.low, made.cpu_percent.high),
-            persistent=flow.persistent,
-            message_kb=1,
-        )
+        for what, change in (
+            ("CPU more", lambda made: made.cpu_percent),
+            ("throughput", lambda made: made.throughput_percent),
+        ):
+            yield figure(
+                duplexing.duplex_both_change,
+                Unit.PERCENT,
+                about=flow.queue,
+                what=f"{what}, as measured at 1 KB",
+                pick=lambda made, of=change: (of(made).low, of(made).high),  # type: ignore[misc]
+                persistent=flow.persistent,
+                message_kb=1,
+            )
 
 
 @question("ch2-12", "When must the coupling facility get another engine or a faster link?")
