@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quaestor.planner.dasd import PLANNING_SHARE
 from quaestor.planner.log_rate import put_and_get_log_bytes
 from quaestor.planner.quantity import MIB
 from quaestor.planner.source import OutOfRangeError
 from quaestor.planner.throughput import (
-    PLANNING_SHARE,
     Ending,
     UnitOfWork,
     instance_units_per_s_max,

@@ -112,9 +112,16 @@ def test_a_formula_that_refuses_leaves_its_own_words():
 
 def test_what_is_at_its_limit_but_for_a_rounding_has_not_passed_it():
     """A3."""
-    at = [HeadRoom("x", used, 1800).percent for used in (1800, 1800 * (1 + 1e-15), 1800.001, 1799.999)]
-    assert ["0.0", "0.0"] == [str(each) for each in at[:2]]
-    assert at[2] < 0 < at[3]
+    over = (0, 1e-15, 4e-12)  # the tenth decimal of a percentage does not count, the ninth does
+    assert ["0.0"] * 3 == [str(HeadRoom("x", 1800 * (1 + each), 1800).percent) for each in over]
+    passed, kept = (HeadRoom("x", 1800 * (1 + each), 1800).percent for each in (1e-11, -1e-11))
+    assert (-1e-9, 1e-9) == (passed, kept)
+
+
+def test_an_answer_in_a_line_leaves_out_what_its_formula_gave(example):
+    """The figure is picked from it, and inputs and formula say how to have it again (A1)."""
+    assert not [each.number for each in example.answers if "result=" in repr(each)]
+    assert all(f"value={each.value!r}" in repr(each) for each in example.answers)
 
 
 def test_limits_come_tightest_first_and_the_passed_ones_are_known(example):

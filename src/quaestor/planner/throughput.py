@@ -20,8 +20,6 @@ from quaestor.planner.bounds import above, at_least, within
 from quaestor.planner.log_rate import HEADER_BYTES, put_and_get_log_bytes
 from quaestor.planner.source import OutOfRangeError, formula
 
-PLANNING_SHARE = 0.5  # T1 [4206]
-
 
 class Ending(Enum):
     """How a unit of work ends (T2)."""

@@ -199,7 +199,7 @@ RULES = (
         measure="ssl_ms",
         cutoffs=(
             Cutoff("ms_max", 20, "milliseconds of a request to an SSL task", ours=True),
-            Cutoff("busy_max", SSL_BUSY, "how busy an SSL task is when waiting explains the time"),
+            Cutoff("busy_max", SSL_BUSY, "how busy an SSL task is when waiting explains the time", ours=True),
         ),
         advice="A request to an SSL task took {ssl_ms:.0f} ms: without ICSF or a coprocessor negotiations cost tens"
         " of milliseconds of CPU.",

@@ -99,7 +99,7 @@ RULES = (
         figures={"used_share": used_share},
         when=lambda at, cut: (at.cflevel < 5) & ((at.structure_full > 0) | (at.maybe("used_share") > cut.share_max)),
         measure="structure_full",
-        cutoffs=(Cutoff("share_max", 0.7, "share in use at which CFLEVEL(5) begins to offload"),),
+        cutoffs=(Cutoff("share_max", 0.7, "share in use at which CFLEVEL(5) begins to offload", ours=True),),
         shows=("entries_high", "elements_high", "bytes_per_entry"),
         advice="CFLEVEL({cflevel:.0f}), full {structure_full} times, {entries_high:,.0f} entries at the most."
         " CFLEVEL(5) with SMDS offloads messages in tiers before the structure fills.",

@@ -97,7 +97,12 @@ RULES = (
         ),
         measure="share",
         cutoffs=(
-            Cutoff("share_min", dasd.PLANNING_SHARE, "share of the ceiling from which on the log is the constraint"),
+            Cutoff(
+                "share_min",
+                dasd.PLANNING_SHARE,
+                "share of the ceiling from which on the log is the constraint",
+                ours=True,
+            ),
             Cutoff("bytes_min", PAGE_BYTES, "log bytes to a force; below, a stripe does not gain"),
         ),
         advice="The log is the constraint and {bytes_per_force:,.0f} bytes go with each force: striped active logs"

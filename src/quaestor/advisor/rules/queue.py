@@ -278,7 +278,7 @@ RULES = (
         ),
         measure="on_queue_s_longest",
         cutoffs=(
-            Cutoff("short_s", 300, "mean seconds on queue of short-lived messages: a few minutes"),
+            Cutoff("short_s", 300, "mean seconds on queue of short-lived messages: a few minutes", ours=True),
             Cutoff("long_s", 3600, "mean seconds on queue of long-lived messages", ours=True),
         ),
         advice="On this page set one queue keeps its messages {on_queue_s_shortest:.0f} s and another"

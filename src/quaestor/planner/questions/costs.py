@@ -21,9 +21,11 @@ from quaestor.planner.answer import Figures, HeadRoom, Unit, each_apart, figure,
 from quaestor.planner.applications import Conversion, LibraryLookaside
 from quaestor.planner.questions.catalog import beyond, question
 from quaestor.planner.questions.load import Load, needed
+from quaestor.planner.questions.structures import long_messages_in
 from quaestor.planner.workload import AccountingTrace, Flow
 
 GROUP_MESSAGES_MEASURED = 5
+SHARED_MEASURED = {1_000: "1,000 bytes", 5_000: "5,000 bytes"}
 
 
 def accounting(load: Load) -> AccountingTrace:
@@ -141,7 +143,7 @@ def private_queue(load: Load) -> Figures:
                 "messages_per_sec",
                 Unit.PER_S,
                 about=flow.queue,
-                what="nearest measured size, non-persistent, 2827-7A1",
+                what="at its size, or the nearest measured; non-persistent, 2827-7A1",
             )
 
 
@@ -149,13 +151,13 @@ def private_queue(load: Load) -> Figures:
 def shared_cost(load: Load) -> Figures:
     for flow in load.shared:
         if flow.persistent:
-            measured = "1,000 bytes" if flow.message_bytes <= 2500 else "5,000 bytes"
+            nearest = min(SHARED_MEASURED, key=lambda size, of=flow: abs(size - of.message_bytes))  # type: ignore[misc]
             yield figure(
                 queues.shared_queue_cpu_factor,
                 Unit.COUNT,
                 about=flow.queue,
                 what="times the CPU of a private queue",
-                size=measured,
+                size=SHARED_MEASURED[nearest],
                 queue_managers=load.workload.queue_manager.members,
             )
 
@@ -169,7 +171,7 @@ def cf_engines(load: Load) -> Figures:
             about=flow.queue,
             what="for this flow at the peak",
             messages_per_sec=flow.peak_per_s,
-            cf_us_per_message=1000 * large_messages.cf_cpu_ms_per_message(flow.message_bytes),
+            cf_us_per_message=1000 * large_messages.cf_cpu_ms_per_message(flow.message_bytes, long_messages_in(load)),
         )
 
     return each_apart((flow for flow in load.shared if flow.persistent), lambda flow: flow.queue, engines)

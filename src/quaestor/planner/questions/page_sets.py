@@ -5,6 +5,7 @@ Called by plan through the catalog, and by the questions about pools.  Calls pag
 
 from quaestor.planner import backup, page_sets, utilities
 from quaestor.planner.answer import Figures, HeadRoom, Unit, each_apart, figure
+from quaestor.planner.backup import CopyMethod
 from quaestor.planner.geometry import PAGE_BYTES
 from quaestor.planner.page_sets import EXPANSION_PERCENT, PAGES_PER_GIB
 from quaestor.planner.quantity import HOUR_S
@@ -12,6 +13,12 @@ from quaestor.planner.questions.catalog import question
 from quaestor.planner.questions.load import Load, flows_of_queues, needed
 from quaestor.planner.restart import FORWARD
 from quaestor.planner.workload import Flow, PageSet
+
+COPIES = {
+    CopyMethod.DFDSS: "DFDSS",
+    CopyMethod.REPRO: "REPRO",
+    CopyMethod.REPRO_SHORT_OF_CPU: "REPRO, short of CPU",
+}
 
 
 def page_set_of(load: Load, flow: Flow) -> PageSet:
@@ -59,7 +66,7 @@ def backlog(load: Load) -> Figures:
     for flow in load.private:
         page_set = load.workload.page_set(flow.page_set)
         usable = None if page_set is None else page_set.data_bytes // PAGE_BYTES * EXPANSION_PERCENT / 100
-        others = 0 if page_set is None else _pages_beside(load, flow)
+        others = _pages_beside(load, flow)
         yield figure(
             page_sets.pages_for_backlog,
             Unit.PAGES,
@@ -112,12 +119,12 @@ def expansion(load: Load) -> Figures:
 @question("ch1-18", "How long does it take to copy or restore a page set?")
 def copying(load: Load) -> Figures:
     for page_set in sized_page_sets(load):
-        for method in (backup.CopyMethod.DFDSS, backup.CopyMethod.REPRO):
+        for method, what in COPIES.items():
             yield figure(
                 backup.copy_time_s,
                 Unit.SECONDS,
                 about=f"page set {page_set.number}",
-                what=method.name,
+                what=what,
                 page_set_bytes=page_set.data_bytes,
                 method=method,
             )

@@ -20,7 +20,7 @@ from quaestor.planner import (
 from quaestor.planner.answer import Figures, HeadRoom, Unit, figure
 from quaestor.planner.questions.catalog import question
 from quaestor.planner.questions.load import Load, needed
-from quaestor.planner.questions.structures import cflevel_of, flows_of_structures, size_kb
+from quaestor.planner.questions.structures import cflevel_of, flows_of_structures, long_messages_in, size_kb
 from quaestor.planner.workload import Flow
 
 
@@ -104,15 +104,19 @@ def survival(load: Load) -> Figures:
 @question("ch2-11", "What does duplexing cost?")
 def duplexing_cost(load: Load) -> Figures:
     for flow in load.shared:
-        yield figure(
-            duplexing.duplex_both_change,
-            Unit.PERCENT,
-            about=flow.queue,
-            what="CPU more, as measured at 1 KB",
-            pick=lambda made: (made.cpu_percent.low, made.cpu_percent.high),
-            persistent=flow.persistent,
-            message_kb=1,
-        )
+        for what, change in (
+            ("CPU more", lambda made: made.cpu_percent),
+            ("throughput", lambda made: made.throughput_percent),
+        ):
+            yield figure(
+                duplexing.duplex_both_change,
+                Unit.PERCENT,
+                about=flow.queue,
+                what=f"{what}, as measured at 1 KB",
+                pick=lambda made, of=change: (of(made).low, of(made).high),  # type: ignore[misc]
+                persistent=flow.persistent,
+                message_kb=1,
+            )
 
 
 @question("ch2-12", "When must the coupling facility get another engine or a faster link?")
@@ -182,7 +186,14 @@ def message_cpu(load: Load) -> Figures:
                 (large_messages.cpu_ms_per_message, "z/OS"),
                 (large_messages.cf_cpu_ms_per_message, "coupling facility"),
             ):
-                yield figure(function, Unit.MS, about=flow.queue, what=what, message_bytes=flow.message_bytes)
+                yield figure(
+                    function,
+                    Unit.MS,
+                    about=flow.queue,
+                    what=what,
+                    message_bytes=flow.message_bytes,
+                    offload=long_messages_in(load),
+                )
 
 
 @question("ch2-16", "What does storage class memory hold, and what does it need?")

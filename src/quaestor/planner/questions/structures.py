@@ -25,6 +25,11 @@ def has_data_sets(load: Load) -> bool:
     return load.workload.queue_manager.version >= Release.V7_1
 
 
+def long_messages_in(load: Load) -> str:
+    """Where the release keeps messages that are too long for a structure."""
+    return "smds" if has_data_sets(load) else "db2"
+
+
 def cflevel_of(load: Load, flows: list[Flow]) -> int:
     """The CFLEVEL of the structure that these flows share."""
     largest = max(flow.message_bytes for flow in flows)
