@@ -97,6 +97,25 @@ def test_of_one_that_is_kept_elsewhere_the_directory_is_told(tmp_path, monkeypat
     assert refused.value.facts["why"].endswith(f"quaestor qmgr start QM1 --directory {tmp_path / 'data'}")
 
 
+@pytest.mark.parametrize("connect", [quaestor.connect, lambda *args: asyncio.run(quaestor.connect_async(*args))])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((5,), "the name of a queue manager is a str, such as 'QM1', not 5"),
+        ((b"QM1", "data"), "the name of a queue manager is a str, such as 'QM1', not b'QM1'"),
+        ((None, "localhost:1414"), "the name of a queue manager is a str, such as 'QM1', not None"),
+        (("QM1", 1414), "a place is a str or a path, not 1414"),
+        (("QM1", b"data"), "a place is a str or a path, not b'data'"),
+    ],
+)
+def test_other_types_are_told_at_the_door(connect, given, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TypeError) as refused:
+        connect(*given)
+    assert said == str(refused.value)
+    assert [] == list(tmp_path.iterdir())
+
+
 def test_without_tls_a_directory_is_one(tmp_path):
     quaestor.connect("QM1", tmp_path, user="alice", tls=False).disconnect()
 
