@@ -9,6 +9,7 @@ Rules
       anything else is a directory; `./host:1414` is a directory. A `Path` is always one. An empty text is no place
       (2059): it comes from a setting that is missing, and no queue manager is made where the program happens to run.
       So is a directory with a password or TLS: the port was forgotten, and what is put would lie where nobody looks.
+      A name or place of another type is a TypeError.
   DO2 What comes back has the same calls behind each door, with the same reasons (`quaestor.mqi.calls`).
   DO3 A password is never part of a command line: it is an argument, or `QUAESTOR_PASSWORD` when a user is named.
   DO4 Connections that share a link and its name cannot reconnect (2046): each would end the link of the others.
@@ -70,6 +71,10 @@ def connect(
 
 def is_directory(where: Where, name: str, *, remote: bool = False) -> TypeGuard[str | os.PathLike[str]]:
     """Whether the queue manager is kept in a directory and is to run in this process; `remote` ones are not (DO1)."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a queue manager is a str, such as 'QM1', not {name!r}")
+    if not isinstance(where, str | os.PathLike | None):
+        raise TypeError(f"a place is a str or a path, not {where!r}")
     if where == "":
         raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why="the place is empty: host:port, or a directory")
     directory = where is not None and not is_address(where)

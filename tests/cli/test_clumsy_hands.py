@@ -93,7 +93,7 @@ def test_a_full_disk_leaves_everything_as_it_was(home, full, words, file):
 
 
 def test_on_a_full_disk_nothing_is_created(home, full):
-    assert f"Error: {home / 'QM2' / 'profiles'}: No space left on device" == refusal("qmgr", "create", "QM2")
+    assert f"Error: {home}: No space left on device" == refusal("qmgr", "create", "QM2")
     assert "no queue manager in" in refusal("qmgr", "status", "QM2")
     assert refusal("qmgr", "start", "QM2", "--directory", "d").endswith("qmgr create QM2 --directory d")
 

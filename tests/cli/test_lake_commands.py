@@ -235,6 +235,28 @@ def test_what_a_file_system_far_away_refuses_is_one_line(monkeypatch):
     assert (2, "", said) == (done.exit_code, done.stdout, done.stderr)
 
 
+@pytest.mark.parametrize(
+    ("command", "place", "said"),
+    [
+        ("load", "file", "{0}/file: not a folder"),
+        ("load", "file/lake", "{0}/file: not a folder"),
+        ("load", "dumps", "{0}/dumps: not a lake, and not empty (a is in it)"),
+        ("follow", "file/lake", "{0}/file: not a folder"),
+        ("rebuild", "nowhere", "{0}/nowhere: there is no lake; `quaestor lake load` makes one"),
+    ],
+)
+def test_a_place_where_no_lake_can_be_is_refused_before_spark_starts(tmp_path, monkeypatch, command, place, said):
+    def started(_options):
+        raise AssertionError("Spark starts")
+
+    monkeypatch.setattr("quaestor.cli.lake_load.session", started)
+    (tmp_path / "file").touch()
+    (tmp_path / "dumps").mkdir()
+    dump(tmp_path / "dumps" / "a", RECORDS)
+    done = run(command, tmp_path / place, *([tmp_path / "dumps"] if command != "rebuild" else []))
+    assert (2, "", said.format(tmp_path) + "\n") == (done.exit_code, done.stdout, done.stderr)
+
+
 @pytest.mark.parametrize("master", ["nonsense", "local[abc]", "local[", "LOCAL", "spark:host:7077", ""])
 def test_a_master_that_is_none_is_one_line(tmp_path, master, monkeypatch):
     """Said before Java starts, which would answer with a stack trace."""

@@ -97,8 +97,21 @@ def test_a_server_that_was_killed_is_opened_here(tmp_path):
 def test_without_a_queue_manager_nothing_is_made(tmp_path):
     result = mqsc(tmp_path / "nowhere", "-c", "DIS QMGR")
     assert 2 == result.exit_code
-    assert "no queue manager is kept there" in result.stderr
+    create = f"quaestor qmgr create QM1 --directory {tmp_path / 'nowhere'}"
+    assert f"Error: no queue manager in {tmp_path / 'nowhere'}; make one: {create}\n" == result.stderr
     assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--directory", "data")])
+def test_an_unknown_queue_manager_is_worded_as_by_the_commands_qmgr(tmp_path, monkeypatch, more):
+    monkeypatch.setenv("QUAESTOR_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    told = [
+        CliRunner().invoke(main, [*words, *more]).stderr
+        for words in (("qmgr", "status", "QM9"), ("mqsc", "QM9", "-c", "PING QMGR"))
+    ]
+    assert told[0] == told[1]
+    assert told[0].endswith(" ".join(("make one: quaestor qmgr create QM9", *more)) + "\n")
 
 
 def test_a_queue_manager_that_has_its_second_bootstrap_data_set_alone_is_there(directory):

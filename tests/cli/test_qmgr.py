@@ -156,11 +156,14 @@ def test_what_cannot_be_done_is_one_line(run, tmp_path):
     assert "also needs --group NAME\n" in run("create", "QM1", "--structures", "cf:///a", "--repository", "b", code=2)
     assert not (tmp_path / "QM1").exists()
     assert "not host:port" in run("create", "QM1", "--listen", "nowhere", code=2)
-    run("create", "QM1", "--listen", "0.0.0.0:0")
+    needs_tls = "0.0.0.0:0 is not loopback: it needs TLS (`quaestor qmgr tls`), or `plain = true`"
+    assert f"QM1 does not start yet: {needs_tls}\n" in run("create", "QM1", "--listen", "0.0.0.0:0")
     assert "2100" in run("create", "QM1", code=2)
     refused = run("start", "QM1", "--background", code=2)
     assert refused.startswith("Error: MQRC 2059")
-    assert "0.0.0.0:0 is not loopback: it needs TLS (`quaestor qmgr tls`), or `plain = true`" in refused
+    assert needs_tls in refused
+    for number, more in enumerate((("--listen", "0.0.0.0:0", "--plain"), ("--listen", "localhost:0"), ())):
+        assert "does not start yet" not in run("create", f"QM{number + 3}", *more)
     assert "resource is one of" in run("grant", "QM1", "door", "*", "alice", "read", code=2)
     assert "'sometimes' is no access" in run("grant", "QM1", "queue", "*", "alice", "sometimes", code=2)
     assert "no user" in run("user", "remove", "QM1", "alice", code=2)

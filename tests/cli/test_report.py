@@ -94,11 +94,6 @@ def test_a_run_renders_what_the_query_gave(monkeypatch, tmp_path):
     result = invoke("run", "Q-2", "--format", "csv", "-o", str(tmp_path / "commits.csv"))
     assert (0, "") == (result.exit_code, result.output)
     assert "DATE,TOTALCOMMITS\n,12\n" == (tmp_path / "commits.csv").read_text(encoding="utf-8")
-    result = invoke("run", "Q-2", "-o", str(tmp_path / "no" / "folder.txt"))
-    assert (2, f"{tmp_path / 'no' / 'folder.txt'}: No such file or directory\n") == (
-        result.exit_code,
-        result.stderr,
-    )
 
 
 def test_html_writes_the_page_and_says_where(monkeypatch, tmp_path):

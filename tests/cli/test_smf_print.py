@@ -113,8 +113,19 @@ def test_a_code_page_can_be_chosen(tmp_path):
 
 
 def test_nothing_to_print_is_said(dump):
-    result = run(dump, "--qmgr", "NONE")
+    result = run(dump, "--subtype", "99")
     assert (0, "", "no record to print\n") == (result.exit_code, result.stdout, result.stderr)
+    assert 0 == run(dump, "--qmgr", "QM02", "--type", "116", "--subtype", "0").exit_code  # it is there, and has none
+
+
+def test_a_queue_manager_that_is_not_there_is_told_with_those_that_are(dump):
+    """Also beside damage; a dump that cannot be used has none of which to tell."""
+    result = run(dump, "--qmgr", "NONE")
+    said = "--qmgr NONE: no such queue manager; there are QM01, QM02\n"
+    assert (2, "", said) == (result.exit_code, result.stdout, result.stderr)
+    result = run(dump, "/nowhere", "--qmgr", "NONE", "--limit", "1")
+    assert (2, said) == (result.exit_code, "".join(result.stderr.splitlines(keepends=True)[-1:]))
+    assert "there are" not in run("/nowhere", "--qmgr", "NONE").stderr
 
 
 def test_damage_goes_to_standard_error_and_the_rest_prints(tmp_path):

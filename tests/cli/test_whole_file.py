@@ -70,6 +70,34 @@ def test_a_pipe_is_written_as_it_is(tmp_path):
     assert ["pipe"] == names(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [("no/such", "No such file or directory"), ("file/in", "Not a directory"), ("x" * 300, "File name too long")],
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", "html", "-o"),
+        ("report", "run", "stats", "-o"),
+        ("plan", "--html"),
+        ("plan", "--from-lake", "none", "--save"),
+        ("qmgr", "figures", "QM9", "-o"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_when_the_command_begins(tmp_path, words, place, why):
+    """WF5: before a lake, a workload or a queue manager is looked at."""
+    (tmp_path / "file").touch()
+    assert f"Error: {tmp_path / place}: {why}" == refusal(*words, tmp_path / place)
+
+
+@pytest.mark.parametrize("guarded", ["report", ""])
+def test_a_file_that_may_not_be_written_is_refused_when_the_command_begins(tmp_path, monkeypatch, guarded):
+    (tmp_path / "report").write_text("old")
+    monkeypatch.setattr("os.access", lambda place, _: Path(place) != tmp_path / guarded)
+    output = tmp_path / (guarded or "new")
+    assert f"Error: {output}: Permission denied" == refusal("report", "html", "-o", output)
+
+
 def test_a_dump_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch):
     (tmp_path / "dump.smf").write_text("old")
 

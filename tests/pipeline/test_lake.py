@@ -33,6 +33,15 @@ def test_a_folder_with_other_things_is_not_made_into_a_lake(tmp_path):
         Lake.made_at(tmp_path / "letters.txt")
 
 
+def test_a_place_where_nothing_may_be_made_is_told_beforehand(tmp_path, monkeypatch):
+    """K4. Nothing is made by the question, and what is asked about is the folder that is there."""
+    assert not Lake.to_be_at(tmp_path / "new" / "lake").place.exists("")
+    monkeypatch.setattr("os.access", lambda place, _: place != tmp_path)
+    with pytest.raises(LakeError, match="new/lake: Permission denied"):
+        Lake.to_be_at(tmp_path / "new" / "lake")
+    assert [] == list(tmp_path.iterdir())
+
+
 def test_a_lake_of_a_newer_version_is_refused(tmp_path):
     lake, _ = load_raw(tmp_path / "lake", [dump(tmp_path / "a", RECORDS)])
     head = tmp_path / "lake" / "lake.json"

@@ -97,6 +97,20 @@ def test_text_is_aligned():
     ] == as_text(find("put"), table_of("put", PUT), asked).splitlines()
 
 
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("time-on-queue", "1 row; in us: MAXTOQ, MINTOQ, AVGTOQ"),
+        ("cf-activity", "1 row"),  # its heading says it
+        ("trend", "1 row"),
+        ("put", "1 row"),
+    ],
+)
+def test_microseconds_are_told_where_the_heading_does_not(name, last):
+    """F2, L1: a paper's headings and figures stay as they are."""
+    assert last == as_text(find(name), table_of(name, [{}]), {}).splitlines()[-1]
+
+
 def test_an_empty_report_says_so():
     assert ["exceptions: What is out of line", "", "No threshold was crossed."] == as_text(
         find("exceptions"), empty("exceptions"), {}

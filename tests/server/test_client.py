@@ -1,5 +1,6 @@
 """What a client has beside the calls of the MQI: asynchronous puts, read ahead, shared links."""
 
+import asyncio
 import getpass
 import re
 import threading
@@ -38,6 +39,25 @@ def test_three_doors_have_the_same_calls(app, orders, tmp_path):
             assert isinstance(connection, QueueConnection)
         for handle in (embedded.open("ORDERS"), orders):
             assert isinstance(handle, QueueHandle)
+
+
+@pytest.mark.parametrize("given", ["ORDERS", None, LocalQueue])
+def test_what_is_no_definition_is_told_at_each_door(server, app, tmp_path, given):
+    async def asyncio_client():
+        async with await quaestor.connect_async("QM1", server.address) as client:
+            await client.define(given)
+
+    said = f"define takes a definition, such as LocalQueue('ORDERS'), not {given!r}"
+    with quaestor.connect("QM1", tmp_path / "other") as embedded:
+        for attempt in (
+            lambda: embedded.define(given),
+            lambda: app.define(given),
+            lambda: asyncio.run(asyncio_client()),
+        ):
+            with pytest.raises(TypeError) as refused:
+                attempt()
+            assert said == str(refused.value)
+        embedded.define(LocalQueue("ORDERS"))  # nothing has failed
 
 
 def test_asynchronous_puts_and_a_commit_are_one_round_trip(server, app, orders):

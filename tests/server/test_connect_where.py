@@ -1,6 +1,7 @@
 """Where `connect` goes, and what a client may call itself (DO1, PL1, OL3)."""
 
 import asyncio
+import socket
 import sys
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from model.answers import fails
 from quaestor import MQError, Reason
 from quaestor.connecting import is_directory, place_of
 from quaestor.server.client.opening import hello_of
-from quaestor.server.client.place import ClientTls, is_address
+from quaestor.server.client.place import ClientTls, is_address, local_place
+from quaestor.server.home import Configuration, Home
+from quaestor.server.listeners import listen_local
 from quaestor.server.protocol import CLIENT_MAX
 
 
@@ -60,6 +63,56 @@ def test_a_forgotten_port_makes_no_queue_manager_of_its_own(connect, said, tmp_p
         connect("QM1", "localhost", user="alice", **said)
     assert Reason.Q_MGR_NOT_AVAILABLE is refused.value.reason
     assert "a password or TLS is for host:port, and this is a directory" == refused.value.facts["why"]
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("connect", [quaestor.connect, lambda *args: asyncio.run(quaestor.connect_async(*args))])
+def test_of_one_that_does_not_run_what_to_do_is_told(connect, tmp_path, monkeypatch):
+    """PL5."""
+
+    def told(*where):
+        with fails(Reason.Q_MGR_NOT_AVAILABLE) as refused:
+            connect("QM1", *where)
+        return refused.value.facts["where"], refused.value.facts["why"]
+
+    monkeypatch.setenv("QUAESTOR_HOME", str(tmp_path))
+    home = Home(tmp_path / "QM1")
+    made = f"no queue manager in {home.directory}; make one: quaestor qmgr create QM1"
+    assert (str(home.socket), made) == told()
+    home.create(Configuration("QM1"))
+    started = "it does not run; start it: quaestor qmgr start QM1"
+    assert (str(home.socket), started) == told()
+    listen_local(home.socket).close()  # left by one that was killed
+    assert (str(home.socket), started) == told()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    assert (address, "Connection refused; where it is kept: quaestor qmgr start QM1") == told(address)
+
+
+def test_of_one_that_is_kept_elsewhere_the_directory_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUAESTOR_HOME", str(tmp_path))
+    Home(tmp_path / "data").create(Configuration("QM1"))
+    with fails(Reason.Q_MGR_NOT_AVAILABLE) as refused:
+        local_place("QM1", tmp_path / "data").reach()
+    assert refused.value.facts["why"].endswith(f"quaestor qmgr start QM1 --directory {tmp_path / 'data'}")
+
+
+@pytest.mark.parametrize("connect", [quaestor.connect, lambda *args: asyncio.run(quaestor.connect_async(*args))])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((5,), "the name of a queue manager is a str, such as 'QM1', not 5"),
+        ((b"QM1", "data"), "the name of a queue manager is a str, such as 'QM1', not b'QM1'"),
+        ((None, "localhost:1414"), "the name of a queue manager is a str, such as 'QM1', not None"),
+        (("QM1", 1414), "a place is a str or a path, not 1414"),
+        (("QM1", b"data"), "a place is a str or a path, not b'data'"),
+    ],
+)
+def test_other_types_are_told_at_the_door(connect, given, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TypeError) as refused:
+        connect(*given)
+    assert said == str(refused.value)
     assert [] == list(tmp_path.iterdir())
 
 

@@ -86,7 +86,10 @@ def load_command(
     if not files:
         ctx.exit(2)
     from quaestor.pipeline import flow
+    from quaestor.pipeline.lake import Lake
 
+    with one_line():
+        Lake.to_be_at(lake)
     with one_line(), session(options) as spark, _progress(_size(files)) as tell:
         report = flow.load(
             spark,
@@ -117,7 +120,10 @@ def rebuild_command(
       quaestor lake rebuild LAKE
     """
     from quaestor.pipeline import flow
+    from quaestor.pipeline.lake import Lake
 
+    with one_line():
+        Lake.at(lake)
     with one_line(), session(options) as spark, _progress(None) as tell:
         chosen = loading.definitions()
         report = flow.rebuild(spark, lake, chosen, progress=tell, wait=not loading.no_wait, say=tell.say)
@@ -149,7 +155,10 @@ def follow_command(
       quaestor lake follow LAKE /var/smf --pattern '*.smf'
     """
     from quaestor.pipeline.follow import Follower
+    from quaestor.pipeline.lake import Lake
 
+    with one_line():
+        Lake.to_be_at(lake)
     stop = Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: stop.set())

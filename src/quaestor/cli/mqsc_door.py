@@ -5,8 +5,8 @@ Rules
   MD2 A queue manager that runs as a server on this machine is reached through its socket; one that does not run, also
       when it was killed and its socket is left, is opened in this process, with the page sets of `server.toml`. One
       that was created and never started is made by that.
-  MD3 A queue manager that does not exist is not made here: that is an `MQError` 2058. One that another process runs and
-      that cannot be reached is 2059, with who has it.
+  MD3 A queue manager that does not exist is not made here; it is refused in the words of the commands `qmgr`. One that
+      another process runs and that cannot be reached is an `MQError` 2059, with who has it.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.cli.refused import Refused
 
 SIGNS, SOCKET = ("BSDS1", "BSDS2", "server.toml"), "socket"
 
@@ -40,14 +40,14 @@ class Door:
 
 def door(name: str, directory: Path | None) -> Door:
     """A door to the queue manager `name` (MD2)."""
-    from quaestor.server.home import default_directory
+    from quaestor.server.home import Home, default_directory
     from quaestor.storage.real_disk import owner_of
 
     place = default_directory(name) if directory is None else directory
     if (place / SOCKET).exists() and owner_of(place) is not None:
         return _server(name, place)
     if not any((place / sign).exists() for sign in SIGNS):
-        raise MQError(Reason.Q_MGR_NAME_ERROR, qmgr=name, directory=str(place), why="no queue manager is kept there")
+        raise Refused(Home(place).none_here(name))
     return _embedded(name, place)
 
 

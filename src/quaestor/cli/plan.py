@@ -20,7 +20,7 @@ from quaestor.cli.plan_lake import (
     written_tables,
 )
 from quaestor.cli.refused import Refused, in_words
-from quaestor.cli.whole_file import whole_file
+from quaestor.cli.whole_file import FileToBe, whole_file
 
 if TYPE_CHECKING:
     from quaestor.planner.answers import Plan
@@ -65,11 +65,11 @@ def plan_group() -> None:
 @click.command("show")
 @click.argument("workload", required=False, type=click.Path(path_type=Path), metavar="[WORKLOAD.toml]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-@click.option("--html", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page with charts.")
+@click.option("--html", "page", type=FileToBe(), help="Write a page with charts.")
 @click.option("--question", "-q", "numbers", multiple=True, help="Only this question, such as ch1-4.")
 @click.option("--inputs", is_flag=True, help="Show the inputs of every answer.")
 @click.option("--check", is_flag=True, help="Exit code 1 when a limit is passed.")
-@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the measured workload as TOML.")
+@click.option("--save", type=FileToBe(), help="Write the measured workload as TOML.")
 @lake_options
 def show_command(
     workload: Path | None,

@@ -65,7 +65,7 @@ def create_command(
     """
     from quaestor.qmgr.group_settings import GroupSettings, placed, save_group
     from quaestor.server.home import Configuration
-    from quaestor.server.listeners import split_address
+    from quaestor.server.listeners import ListenError, check_reach, split_address
 
     if group:
         structures = structures or os.environ.get("QUAESTOR_STRUCTURES", "")
@@ -95,6 +95,11 @@ def create_command(
         if settings is not None:
             save_group(home.directory, settings)
     click.echo(f"Queue manager {name} created in {home.directory}")
+    if listen:
+        try:
+            check_reach(listen, tls=False, plain_allowed=plain)
+        except ListenError as error:  # its certificate is made when it is there
+            click.echo(f"{name} does not start yet: {error}", err=True)
 
 
 def _check_whole(**given: str) -> None:

@@ -12,7 +12,7 @@ import click
 
 from quaestor.cli.qmgr_place import directory_option, existing
 from quaestor.cli.refused import Refused, in_words
-from quaestor.cli.whole_file import whole_file
+from quaestor.cli.whole_file import FileToBe, whole_file
 
 if TYPE_CHECKING:
     from quaestor.server.client.connection import Connection
@@ -58,8 +58,7 @@ def _asking(name: str, directory: Path | None) -> "Iterator[Connection]":
 @click.command("figures")
 @click.argument("name")
 @directory_option
-@click.option("--output", "-o", type=click.Path(path_type=Path, dir_okay=False), required=True,
-              help="The dump to write.")  # fmt: skip
+@click.option("--output", "-o", type=FileToBe(), required=True, help="The dump to write.")
 def figures_command(name: str, directory: Path | None, output: Path) -> None:
     """Write what a queue manager that runs has counted since its last statistics record, as a dump.
 

@@ -30,8 +30,7 @@ def existing(name: str, directory: Path | None) -> "Home":
     """The home of a queue manager that was created."""
     home = home_of(name, directory)
     if not home.exists:
-        where = "" if directory is None else f" --directory {directory}"
-        raise Refused(f"no queue manager in {home.directory}; make one: quaestor qmgr create {name}{where}")
+        raise Refused(home.none_here(name))
     return home
 
 

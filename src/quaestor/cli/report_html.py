@@ -9,11 +9,12 @@ import click
 from quaestor.cli.report_run import write
 from quaestor.cli.report_tables import cannot, lake_option, lake_tables
 from quaestor.cli.spark_door import SparkOptions, spark_options
+from quaestor.cli.whole_file import FileToBe
 from quaestor.reports.catalog import ReportError, find
 
 
 @click.command("html")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
+@click.option("-o", "--output", type=FileToBe(), required=True, help="File to write.")
 @click.option("--from", "first", metavar="DAY", help="First day, such as 2026-03-01.")
 @click.option("--to", "last", metavar="DAY", help="Last day, included.")
 @click.option("--qmgr", metavar="NAME", help="Only this queue manager; * and ? stand for any characters.")

@@ -9,7 +9,7 @@ import click
 from quaestor.cli.refused import in_words
 from quaestor.cli.report_tables import cannot, lake_option, lake_tables, named_values
 from quaestor.cli.spark_door import SparkOptions, spark_options
-from quaestor.cli.whole_file import whole_file
+from quaestor.cli.whole_file import FileToBe, whole_file
 from quaestor.reports.catalog import Report, ReportError, find
 
 
@@ -17,7 +17,7 @@ from quaestor.reports.catalog import Report, ReportError, find
 @click.argument("name")
 @click.option("-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter; may be repeated.")
 @click.option("--format", "form", type=click.Choice(["text", "csv", "json", "html"]), default="text", show_default=True)
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
+@click.option("-o", "--output", type=FileToBe(), help="File to write.")
 @lake_option
 @spark_options
 def run_command(

@@ -5,7 +5,7 @@ A 116-1 record prints together with the 116-2 records that continue it, when the
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import click
 
@@ -29,10 +29,15 @@ class Selection:
     subtype: int | None = None
     program: Program | None = None
     queue_manager: str | None = None
+    met: set[str] = field(default_factory=set)
+    """The queue managers of the records that could be printed."""
 
     def wants(self, record: SmfRecord) -> bool:
         program, header = program_of(record), record.header
-        if program is None or (self.program is not None and program is not self.program):
+        if program is None:
+            return False
+        self.met.add(header.queue_manager)
+        if self.program not in (None, program):
             return False
         if self.queue_manager is not None and header.queue_manager != self.queue_manager:
             return False
@@ -98,7 +103,8 @@ def print_command(
 ) -> None:
     """Print the records of SMF dumps as MQ1150, MQ1160 and MQ116S do; "-" reads standard input.
 
-    Damage goes to standard error. Exit code 0: clean, 1: damage met, 2: no dump could be used.
+    Damage goes to standard error. Exit code 0: clean, 1: damage met, 2: no dump could be used, or none
+    has records of this queue manager.
 
     \b
     Example:
@@ -115,7 +121,11 @@ def print_command(
         if not printer.full:
             _print_dump(path, selection, printer, report)
     exit_code = report.close()
-    if not printer.printed and exit_code != 2:
+    if qmgr is not None and selection.met and qmgr not in selection.met:
+        names = ", ".join(map(printable, sorted(selection.met)))
+        click.echo(f"--qmgr {qmgr}: no such queue manager; there are {names}", err=True)
+        exit_code = 2
+    elif not printer.printed and exit_code != 2:
         click.echo("no record to print", err=True)
     ctx.exit(exit_code)
 

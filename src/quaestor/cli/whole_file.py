@@ -6,6 +6,7 @@ Rules
   WF2 It has the rights of the file that it replaces. A link stays a link: what it leads to is replaced.
   WF3 What is no file (a pipe, a terminal, /dev/null) is written as it is; so is a file in a folder that takes no other.
   WF4 SIGTERM ends the command as Ctrl-C does: what was begun is taken away first. A second one ends it at once.
+  WF5 A file that could not be written is refused when the command begins, not when its work is done.
 
 Called by commands that write files.
 """
@@ -18,10 +19,42 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn
+
+import click
+
+from quaestor.cli.refused import Refused
 
 RIGHTS = 0o777
 _FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+class FileToBe(click.Path):
+    """The name of a file that a command is to write (WF5)."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, readable=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        output = Path(os.fsdecode(super().convert(value, param, ctx)))
+        try:
+            _check(output)
+        except OSError as error:
+            raise Refused(f"{output}: {error.strerror}") from None
+        return output
+
+
+def _check(output: Path) -> None:
+    """Refuse what cannot be made there, or not be replaced (WF5)."""
+    if not is_file_to_be(output):
+        return
+    place = Path(os.path.realpath(output))
+    needed = place if place.exists() else place.parent
+    needed.stat()  # says what is missing
+    if needed != place and not needed.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if not os.access(needed, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def is_file_to_be(output: Path) -> bool:

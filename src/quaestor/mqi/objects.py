@@ -340,6 +340,13 @@ QUEUE_TYPES: tuple[type[MQObject], ...] = (LocalQueue, ModelQueue, AliasQueue, R
 _DECLARED: dict[type, dict[str, Attribute]] = {}
 
 
+def definition_of(given: object) -> MQObject:
+    """What is to be defined; what is no definition is told where it is given."""
+    if not isinstance(given, MQObject):
+        raise TypeError(f"define takes a definition, such as LocalQueue('ORDERS'), not {given!r}")
+    return given
+
+
 def attributes_of(cls: type[MQObject]) -> dict[str, Attribute]:
     """The attributes of an object class by field name."""
     if cls not in _DECLARED:

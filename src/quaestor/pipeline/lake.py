@@ -13,7 +13,8 @@ Rules
   K2  What a killed load left behind bears its id and is swept by the next change. What a commit retires stays until
       the change after it, so that a reader of the snapshot before can finish.
   K3  A lake of a newer format is refused.
-  K4  A folder that holds other things is not made into a lake.
+  K4  A folder that holds other things is not made into a lake. That is told before anything is done, and so
+      is a place where none can be made.
   K5  A commit that finds another snapshot than the one it began with is given up.
   K6  Tables are read through the snapshot that is current when they are asked for. Who puts several together takes one
       snapshot for all of them: beside a load, one table would otherwise tell of records that the next one lacks.
@@ -21,7 +22,9 @@ Rules
 Called by flow, ingest, reports and the doors.  Calls manifest, place, lock.
 """
 
+import errno
 import json
+import os
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -64,16 +67,25 @@ class Lake:
     @classmethod
     def made_at(cls, root: str | Path) -> "Lake":
         """The lake that is there, or the empty one that the first commit will make (K4)."""
+        lake = cls.to_be_at(root)
+        lake.place.make_folder(MANIFEST)
+        return lake
+
+    @classmethod
+    def to_be_at(cls, root: str | Path) -> "Lake":
+        """The same, with nothing made yet: a place where no lake can be is refused (K4)."""
         lake = cls(root)
         if lake.place.is_local:
             folder = Path(lake.place.path(""))
-            if folder.exists() and not folder.is_dir():
-                raise LakeError(f"{root}: not a folder")
+            near = next(each for each in (folder, *folder.parents) if each.exists())
+            if not near.is_dir():
+                raise LakeError(f"{root if near == folder else near}: not a folder")
+            if not os.access(near, os.W_OK):
+                raise LakeError(f"{root}: {os.strerror(errno.EACCES)}")
             names = {each.name for each in folder.iterdir()} if folder.exists() else set()
             strangers = sorted(each for each in names - _OURS if not is_fresh(each, HEAD))
             if strangers and not lake.place.exists(HEAD):
                 raise LakeError(f"{root}: not a lake, and not empty ({strangers[0]} is in it)")
-        lake.place.make_folder(MANIFEST)
         lake.snapshot()
         return lake
 

@@ -2,7 +2,8 @@
 
 Rules
   F1  Every line of a table has the same columns under the same heading; a wide value widens its column, nothing is cut.
-  F2  The heading says what was asked; the last line says how many rows there are. No rows: a sentence says so.
+  F2  The heading says what was asked; the last line says how many rows there are, and which columns are microseconds:
+      the headings of the papers' reports do not (L1). No rows: a sentence says so.
 
 Called by the door.  Calls namesakes, values.
 """
@@ -12,9 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from quaestor.reports.catalog.model import Report
+from quaestor.reports.catalog.model import Report, Unit
 from quaestor.reports.namesakes import columns_shown
 from quaestor.reports.values import shown
+
+_MICROSECONDS = (Unit.MICROSECONDS, Unit.MICROSECONDS_E)
 
 
 def as_text(report: Report, rows: pa.Table, asked: Mapping[str, Any]) -> str:
@@ -26,7 +29,14 @@ def as_text(report: Report, rows: pa.Table, asked: Mapping[str, Any]) -> str:
     if rows.num_rows == 0:
         return "\n".join([*lines, "", report.empty, ""])
     many = f"{rows.num_rows} row{'s' if rows.num_rows != 1 else ''}"
-    return "\n".join([*lines, "", *table_lines(report, rows), "", many, ""])
+    return "\n".join([*lines, "", *table_lines(report, rows), "", many + _in_us(report, rows), ""])
+
+
+def _in_us(report: Report, rows: pa.Table) -> str:
+    """The columns in microseconds whose heading does not say it (F2)."""
+    times = [each.title for each in columns_shown(report, rows) if each.unit in _MICROSECONDS]
+    unsaid = [title for title in times if "us" not in title.replace("/", " ").split()]
+    return f"; in us: {', '.join(unsaid)}" if unsaid else ""
 
 
 def table_lines(report: Report, rows: pa.Table) -> list[str]:

@@ -117,6 +117,15 @@ class Home:
     def exists(self) -> bool:
         return self.configuration_file.exists()
 
+    def none_here(self, name: str) -> str:
+        """That no queue manager is kept here, and how one is made."""
+        return f"no queue manager in {self.directory}; make one: quaestor qmgr create {self.words(name)}"
+
+    def words(self, name: str) -> str:
+        """How a command names the one that is kept here: with the directory when that is not the usual one (HO2)."""
+        usual = "/" not in name and self.directory == default_directory(name)
+        return name if usual else f"{name} --directory {self.directory}"
+
     def create(self, configuration: Configuration) -> None:
         """Make the directory and say what it is for (HO3, HO4)."""
         checked(configuration.name, Reason.Q_MGR_NAME_ERROR)

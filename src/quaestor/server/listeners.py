@@ -85,11 +85,16 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def check_reach(address: str, *, tls: bool, plain_allowed: bool) -> None:
+    """Refuse an address that others reach without TLS (LS2)."""
+    if not (tls or plain_allowed or is_loopback(split_address(address)[0])):
+        raise ListenError(f"{address} is not loopback: it needs TLS (`quaestor qmgr tls`), or `plain = true`")
+
+
 def listen_tcp(address: str, *, tls: bool, plain_allowed: bool = False) -> socket.socket:
     """A listening TCP socket (LS2)."""
+    check_reach(address, tls=tls, plain_allowed=plain_allowed)
     host, port = split_address(address)
-    if not (tls or plain_allowed or is_loopback(host)):
-        raise ListenError(f"{address} is not loopback: it needs TLS (`quaestor qmgr tls`), or `plain = true`")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

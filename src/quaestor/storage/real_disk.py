@@ -42,10 +42,12 @@ def owner_of(directory: Path) -> int | None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Force the names in a directory to the disk."""
+    """Force the names in a directory to the disk; what fails names it."""
     fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(directory)) from error
     finally:
         os.close(fd)
 

@@ -30,7 +30,7 @@ from quaestor.mqi import forms
 from quaestor.mqi.calls import UnitOfWork
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
-from quaestor.mqi.objects import MQObject, QueueManagerAttributes
+from quaestor.mqi.objects import MQObject, QueueManagerAttributes, definition_of
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason, said
 from quaestor.qmgr.connection.accounting import TaskTally
@@ -283,8 +283,9 @@ class Connection:
     def define(self, definition: MQObject, *, replace: bool = False) -> None:
         """DEFINE: `app.define(LocalQueue("ORDERS", max_depth=5000))`."""
         self._check_connected()
+        wanted = definition_of(definition)
         with self.latch, Guarded(self):
-            self.messages.define(self._thread.user, definition, replace=replace)
+            self.messages.define(self._thread.user, wanted, replace=replace)
 
     def alter(self, kind: type[MQObject], name: str = "", **changes: Any) -> None:
         """ALTER: `app.alter(LocalQueue, "ORDERS", get_allowed=False)`; the queue manager has no name."""

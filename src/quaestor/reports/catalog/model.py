@@ -11,7 +11,7 @@ Called by the catalog's lists, rendering and the door.  Calls nothing.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
 from enum import Enum
@@ -94,7 +94,6 @@ class Report:
     source: str = ""
     group: str = ""
     empty: str = "Nothing to show for what was asked."
-    notes: tuple[str, ...] = field(default=())
 
     def arguments(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Every parameter with its value: what was given, parsed, over the defaults (L3)."""

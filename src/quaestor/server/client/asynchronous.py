@@ -18,7 +18,7 @@ from quaestor.mqi import forms
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.late import Late, asked_by, takes
 from quaestor.mqi.messages import Message
-from quaestor.mqi.objects import MQObject, QueueManagerAttributes
+from quaestor.mqi.objects import MQObject, QueueManagerAttributes, definition_of
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client import requests
@@ -260,7 +260,7 @@ class AsyncConnection:
         return bool(await self.ask("outcome", unit))
 
     async def define(self, definition: MQObject, *, replace: bool = False) -> None:
-        await self.ask("define", definition.pack(), replace)
+        await self.ask("define", definition_of(definition).pack(), replace)
 
     async def alter(self, kind: type[MQObject], name: str = "", **changes: Any) -> None:
         await self.ask("alter", kind.MQSC_TYPE, name, changes)

@@ -326,7 +326,7 @@ async def new_link(place: Place, hello: dict[str, Any]) -> AsyncLink:
     except ssl.SSLError as error:
         raise place.refused(error) from error
     except (OSError, ValueError) as error:
-        raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=place.name, why=str(error)) from error
+        raise place.unreachable(error) from error
     except MQError as error:
         if error.reason is not Reason.CONNECTION_BROKEN:
             raise

@@ -20,7 +20,7 @@ from quaestor.mqi import forms
 from quaestor.mqi.calls import UnitOfWork
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
-from quaestor.mqi.objects import MQObject, QueueManagerAttributes
+from quaestor.mqi.objects import MQObject, QueueManagerAttributes, definition_of
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values
@@ -200,7 +200,7 @@ class Connection:
 
     def define(self, definition: MQObject, *, replace: bool = False) -> None:
         """DEFINE: `app.define(LocalQueue("ORDERS", max_depth=5000))`."""
-        self.ask("define", definition.pack(), replace)
+        self.ask("define", definition_of(definition).pack(), replace)
 
     def alter(self, kind: type[MQObject], name: str = "", **changes: Any) -> None:
         """ALTER: `app.alter(LocalQueue, "ORDERS", get_allowed=False)`; the queue manager has no name."""

@@ -8,6 +8,7 @@ Rules
       against the host. That can be turned off for nobody.
   PL4 A certificate of the client's that is refused (expired, of another authority) is heard of only with the first
       answer: TLS 1.3 is through by then. It is 2035 as well, and says what the queue manager said.
+  PL5 Where nobody answers, 2059 names the place and the command that starts the queue manager, or makes one.
 
 Called by the package door.  Calls the operating system.
 """
@@ -77,8 +78,19 @@ class Place:
         except ssl.SSLError as error:
             raise self.refused(error) from error
         except (OSError, ValueError) as error:  # a name that cannot be one is a ValueError
-            where = str(self.path or self.address)
-            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=self.name, where=where, why=str(error)) from error
+            raise self.unreachable(error) from error
+
+    def unreachable(self, error: OSError | ValueError) -> MQError:
+        """Nobody answers: why, and what to do about it (PL5)."""
+        strerror, filename = getattr(error, "strerror", None), getattr(error, "filename", None)
+        why = f"{filename}: {strerror}" if filename and strerror else strerror or str(error)
+        if isinstance(error, ConnectionRefusedError) and self.path is None:
+            why = f"{why}; where it is kept: quaestor qmgr start {self.name}"
+        elif isinstance(error, ConnectionRefusedError | FileNotFoundError) and self.path is not None:
+            home = Home(self.path.parent)
+            start = f"it does not run; start it: quaestor qmgr start {home.words(self.name)}"
+            why = start if home.exists else home.none_here(self.name)
+        return MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=self.name, where=str(self.path or self.address), why=why)
 
     def refused(self, error: ssl.SSLError) -> MQError:
         """TLS did not come about; a certificate that is not believed says why: expired, another host, another CA."""
