@@ -118,12 +118,19 @@ def opened(
         yield made
     except BaseException:
         if ours and not verbose:
-            with suppress(Py4JError):
-                made.sparkContext.setLogLevel("OFF")  # N4
+            _silence(made)  # N4
         raise
     finally:
         if ours:
             made.stop()
+
+
+def _silence(made: SparkSession) -> None:
+    """Nothing more of Spark's is shown. The first question after an interrupted one may be answered by nothing."""
+    for _ in range(2):
+        with suppress(Py4JError):
+            made.sparkContext.setLogLevel("OFF")
+            return
 
 
 def _running() -> SparkSession | None:
