@@ -1,4 +1,4 @@
-"""A cold start after a crash at any moment: page sets whose log is lost start again (CS1-CS7)."""
+"""A cold start after a crash at any moment: page sets whose log is lost start again (CS1-CS8)."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -304,6 +304,56 @@ def test_a_page_set_that_a_command_defined_is_there():
     assert [message(7)] == engine.bodies(engine.data.queue(LocalQueue("FAR", page_set=7)))
     assert 0 == engine.buffers.page_sets[7].buffer_pool
     assert [] == check(engine.data)
+
+
+def half_made():
+    """What a definition of a page set leaves on a disk with a message, wherever it is cut."""
+    for cut, seed in product(range(14), range(3)):
+        world = World(FaultyDisk())
+        world.unit(puts=[message(1)])
+        world.engine.buffers.write_all()
+        world.engine.buffers.sync()
+        world.disk.cut_after = world.disk.operations + cut
+        with suppress(PowerCut):
+            world.engine.engine.storage.define_page_set(7, PageSetDefinition(1))
+        yield world.disk.after_power_cut(seed)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_page_set_that_was_not_made_to_its_end_is_left_aside(known):
+    """CS8: once, nothing could be started until somebody had deleted it; a command makes it again."""
+    left = 0
+    for disk in half_made():
+        if not known:
+            disk.delete("BSDS1")
+        made = cold(disk)
+        left += made.left_aside == (7,)
+        engine = SmallEngine(disk, TINY)
+        assert [message(1)] == engine.bodies()
+        if 7 not in engine.engine.storage.page_sets:
+            engine.engine.storage.define_page_set(7, PageSetDefinition(1))
+        unit = engine.begin()
+        engine.put(unit, message(7), queue=engine.data.queue(LocalQueue("FAR", page_set=7)))
+        engine.commit(unit)
+        assert [] == check(engine.data)
+    assert left > 5
+
+
+@pytest.mark.parametrize("why", ["a message is on it", "it has an image copy", "the bootstrap data set has it"])
+def test_a_page_set_without_its_beginning_is_named(why):
+    """CS8: it was made, whatever became of its page 0; and nothing is changed."""
+    disk = with_a_page_set_of_its_own()
+    lost = 1 if why == "a message is on it" else disk.open("pageset-07").size() // PAGE
+    for image in (disk.files["pageset-07"].seen, disk.files["pageset-07"].durable):
+        image[: lost * PAGE] = bytes(lost * PAGE)
+    if why == "it has an image copy":
+        disk.create("copy-07", PAGE)
+    if why != "the bootstrap data set has it":
+        disk.delete("BSDS1")
+    before = {name: bytes(image.seen) for name, image in disk.files.items()}
+    with pytest.raises(Abend, match="T4: a page set is not complete"):
+        cold(disk)
+    assert before == {name: bytes(image.seen) for name, image in disk.files.items()}
 
 
 def test_a_queue_whose_page_set_is_gone_is_named():

@@ -190,7 +190,7 @@ def test_a_last_record_that_cannot_be_read_to_its_end_is_told_with_what_helps():
     disk = world.disk.after_power_cut()
     at = (begins - log.files.start) // CI * CI + CI
     lost(disk, "log1-01", range(at, at + 512))
-    with pytest.raises(Abend, match="LR2.*quaestor log cold-start") as caught:
+    with pytest.raises(Abend, match=r"LR2.*quaestor log cold-start") as caught:
         SmallEngine(disk, TINY)
     assert f"{log.files.start + at:012X}" == caught.value.facts["rba"]
     assert "log1-01" in caught.value.facts["error"]
