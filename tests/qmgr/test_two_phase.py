@@ -154,6 +154,20 @@ def test_who_asks_while_a_unit_is_decided_is_answered_when_that_is_durable(machi
     assert ["x"] * commit == machine.orders()
 
 
+@pytest.mark.plain
+def test_a_unit_that_is_being_prepared_is_not_unknown(machine, monkeypatch):
+    """TP3: a coordinator that was cut off while it prepared would back it out, and forget a unit that nobody has."""
+    app, other = machine.qm.connect(), machine.qm.connect()
+    app.put1("ORDERS", "x", KEPT)
+    with (
+        HeldForce(machine.qm.manager.engine.log, monkeypatch, lambda: app.prepare(XID)),
+        fails(Reason.UOW_IN_PROGRESS),
+    ):
+        other.backout_prepared(XID)
+    other.backout_prepared(XID)
+    assert ((), []) == (other.in_doubt(), machine.orders())
+
+
 # -- with SQLite: the database's own commit is the decision
 
 

@@ -11,6 +11,7 @@ Rules
   TP3 After a restart the coordinator asks `in_doubt` and decides each, commonly by looking up its own record of
       decisions (`settle`): what it does not know to be committed is backed out. One that was cut off while it decided
       may ask again: that the unit is in doubt no more is told when it is durable, for then the decision is forgotten.
+      Of one that is still being prepared (2354) nobody is told that it is unknown: it will be in doubt.
   TP4 A unit that changed nothing recoverable is in doubt only as long as the queue manager runs. Work on shared queues
       outlives the queue manager, so it counts as recoverable.
   TP5 Which connection has prepared a unit is known until the unit is decided or the queue manager ends: connections
@@ -74,6 +75,8 @@ class Prepared:
         if found is not None and not _is_of(found, user):
             self._security.check(user, *_RESOLVE)
         if found is None:
+            if xid in self._under_way:
+                raise MQError(Reason.UOW_IN_PROGRESS, xid=xid)
             self._settle_decisions()
         unit = self._volatile.pop(xid, None)
         self._deciding.append(xid)
