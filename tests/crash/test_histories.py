@@ -168,7 +168,7 @@ def test_without_its_rule_some_do_not(remove, first, given, monkeypatch):
         play_some(first, **given)
 
 
-@pytest.mark.parametrize("seed", [*range(10), 90004])
+@pytest.mark.parametrize("seed", [*range(10), 90004, 77144960])
 def test_a_history_of_two_copies_holds(seed):
     """RH10; in the last a page is taken, and written as it was when its space map page is given back (B4)."""
     History(seed, dual_logs=True).play()
