@@ -174,7 +174,7 @@ def test_a_history_of_two_copies_holds(seed):
     History(seed, dual_logs=True).play()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [*range(10), 551000618])
 def test_a_history_of_image_copies_holds(seed):
     """RH6."""
     History(seed, archive=True).play()
