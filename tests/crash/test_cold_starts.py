@@ -24,9 +24,10 @@ from quaestor.qmgr.checker import check
 from quaestor.qmgr.data.page_storage import PageSetDefinition
 from quaestor.qmgr.recovery.cold import _Look, cold_start
 from quaestor.qmgr.recovery.media import image_copy, restore
+from quaestor.storage.changes import header
 from quaestor.storage.log_files import CI
-from quaestor.storage.page import PAGE, is_whole
-from quaestor.storage.page_set import described_pages
+from quaestor.storage.page import PAGE, is_whole, seal
+from quaestor.storage.page_set import describe, described_pages
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
@@ -401,3 +402,13 @@ def test_an_image_copy_of_before_is_refused():
     with pytest.raises(Abend, match="Y6: the image copy is of an earlier page set"):
         SmallEngine(put_back_by_hand, settings, page_set=1)
     assert 4 == len(SmallEngine(engine.disk, settings, page_set=1).bodies())
+
+
+def test_the_new_log_begins_behind_a_copy_of_a_page_set_that_is_not_there(stopped):
+    """CS2: once, it could be put back when the page set was defined again, and its log was another."""
+    disk, _ = stopped
+    first = bytearray(PAGE)
+    header(first, describe(42, 16, 1 << 30), 42, 0)
+    seal(first, 0)
+    disk.create("copy-42", PAGE).write(0, first)
+    assert cold(disk).first_rba > 1 << 30

@@ -50,7 +50,16 @@ from quaestor.storage.page import (
     records_of,
     seal,
 )
-from quaestor.storage.page_set import PageSet, describe, empty_map, file_name, media_rba, numbers_on, spans
+from quaestor.storage.page_set import (
+    NUMBER_MAX,
+    PageSet,
+    describe,
+    empty_map,
+    file_name,
+    media_rba,
+    numbers_on,
+    spans,
+)
 from quaestor.storage.text_pages import head_length, held, text_pages
 
 RUN = 256
@@ -120,7 +129,7 @@ def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bo
             _mend(disk, number)
     looks = [_Look(disk, number) for number in numbers]
     highest = max(look.highest_rba for look in looks)
-    begins_behind = max(highest, *(_copied_at(disk, number) for number in numbers))
+    begins_behind = max(highest, *(_copied_at(disk, number) for number in range(NUMBER_MAX + 1)))
     first = (begins_behind // CI + 2) * CI
     archives = [name for name in disk.names("archive-") if ARCHIVE.fullmatch(name)]
     for name in filter(disk.exists, BOOTSTRAP_NAMES):
