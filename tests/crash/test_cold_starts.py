@@ -325,7 +325,9 @@ def test_a_page_set_that_was_not_made_to_its_end_is_left_aside(known):
     """CS8: once, nothing could be started until somebody had deleted it; a command makes it again."""
     left = 0
     for disk in half_made():
-        if not known:
+        if known:
+            disk.create("copy-07", PAGE)  # of one that was deleted
+        else:
             disk.delete("BSDS1")
         made = cold(disk)
         left += made.left_aside == (7,)

@@ -19,8 +19,8 @@ Rules
   CS7 A page set is as long as its space map has pages in use: page 0 may not have been written since it grew. Otherwise
       what is behind the end would be in use again when the page set grows next.
   CS8 A file without its page 0, and with nothing else but empty space maps, is of a page set that was not made to its
-      end, if no bootstrap data set that can be read has it, nor an image copy is here, and it is not page set 0.
-      Nothing can be on it: it is left aside and told, and formatted when somebody defines the page set again.
+      end, if the bootstrap data set does not have it or, where none can be read, no image copy is here; and it is not
+      page set 0. Nothing can be on it: it is left aside and told, and formatted when somebody defines it again.
 
 Called by `quaestor log cold-start`.  Calls media, page_set, text_pages, bootstrap, log_files.
 """
@@ -93,21 +93,19 @@ def page_sets_on(disk: Disk) -> tuple[int, ...]:
     if 0 not in numbers:
         raise Abend("CS3", "page set 0, which has the definitions, is not there", there_are=numbers)
     half_made = [number for number in numbers if number and _half_made(disk, number)]
-    known = _known(disk) if half_made else []
+    known = _known(disk, half_made) if half_made else []
     return tuple(number for number in numbers if number not in half_made or number in known)
 
 
-def _known(disk: Disk) -> list[int]:
-    """The page sets that the bootstrap data set has, as far as it can be read."""
+def _known(disk: Disk, numbers: list[int]) -> list[int]:
+    """The page sets that there were: the bootstrap data set has them or, where it cannot be read, an image copy is."""
     with suppress(Abend, OSError), closing(Bootstrap.open(disk)) as bootstrap:
         return bootstrap.inventory.page_sets
-    return []
+    return [number for number in numbers if disk.exists(copy_name(number))]
 
 
 def _half_made(disk: Disk, number: int) -> bool:
     """Whether the file of a page set is one that was not made to its end (CS8)."""
-    if disk.exists(copy_name(number)):
-        return False
     with closing(disk.open(file_name(number))) as file:
         page_set = PageSet(number, file, file.size() // PAGE)
         maps = {map_page_of(base): bytes(empty_map(number, base)) for base in spans(page_set.pages)}
