@@ -298,6 +298,13 @@ def test_page_sets_whose_log_is_lost_go_on_with_a_new_one(killed):
     assert 0 == run("log", "print", killed).exit_code
 
 
+def test_a_cold_start_tells_of_a_page_set_that_was_not_made_to_its_end(killed):
+    """CS8."""
+    (killed / "pageset-07").touch()
+    found = run("log", "cold-start", killed, "--give-up-log")
+    assert (0, "page sets 7 were not made to their end") == (found.exit_code, found.output.splitlines()[1][:38])
+
+
 def test_a_cold_start_says_how_many_pages_had_not_been_written(killed):
     """The space map page of page set 1 calls a page a message page that was never written."""
     with (killed / "pageset-01").open("r+b") as file:

@@ -106,7 +106,7 @@ class Damage:
             return 1 - copy, rba
         oldest = min(start for start in inventory.starts if start >= 0)
         low = max(end - self.choose.choice((0, NEAR_THE_END)) * CI, oldest) if kind else oldest
-        return self.choose.randrange(2), self.choose.randrange(low // CI, end // CI + 1) * CI
+        return self.choose.randrange(2), self.choose.randrange(low // CI, max(low, end) // CI + 1) * CI
 
     def _sector(self, name, at, *, within=SECTOR, readable=False):
         """Another byte in a sector, or none that can be read.

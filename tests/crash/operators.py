@@ -107,6 +107,7 @@ class Operators:
                 copy.give_up()
             if not isinstance(error, NotCopiedError):
                 raise
+            self.world.copied.discard(copy.number)  # the page set was deleted
 
     def prune(self):
         """Archives go that nobody needs (F5)."""

@@ -1,4 +1,4 @@
-"""A cold start after a crash at any moment: page sets whose log is lost start again (CS1-CS7)."""
+"""A cold start after a crash at any moment: page sets whose log is lost start again (CS1-CS8)."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -24,9 +24,10 @@ from quaestor.qmgr.checker import check
 from quaestor.qmgr.data.page_storage import PageSetDefinition
 from quaestor.qmgr.recovery.cold import _Look, cold_start
 from quaestor.qmgr.recovery.media import image_copy, restore
+from quaestor.storage.changes import header
 from quaestor.storage.log_files import CI
-from quaestor.storage.page import PAGE, is_whole
-from quaestor.storage.page_set import described_pages
+from quaestor.storage.page import PAGE, is_whole, seal
+from quaestor.storage.page_set import describe, described_pages
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
@@ -306,6 +307,58 @@ def test_a_page_set_that_a_command_defined_is_there():
     assert [] == check(engine.data)
 
 
+def half_made():
+    """What a definition of a page set leaves on a disk with a message, wherever it is cut."""
+    for cut, seed in product(range(14), range(3)):
+        world = World(FaultyDisk())
+        world.unit(puts=[message(1)])
+        world.engine.buffers.write_all()
+        world.engine.buffers.sync()
+        world.disk.cut_after = world.disk.operations + cut
+        with suppress(PowerCut):
+            world.engine.engine.storage.define_page_set(7, PageSetDefinition(1))
+        yield world.disk.after_power_cut(seed)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_page_set_that_was_not_made_to_its_end_is_left_aside(known):
+    """CS8: once, nothing could be started until somebody had deleted it; a command makes it again."""
+    left = 0
+    for disk in half_made():
+        if known:
+            disk.create("copy-07", PAGE)  # of one that was deleted
+        else:
+            disk.delete("BSDS1")
+        made = cold(disk)
+        left += made.left_aside == (7,)
+        engine = SmallEngine(disk, TINY)
+        assert [message(1)] == engine.bodies()
+        if 7 not in engine.engine.storage.page_sets:
+            engine.engine.storage.define_page_set(7, PageSetDefinition(1))
+        unit = engine.begin()
+        engine.put(unit, message(7), queue=engine.data.queue(LocalQueue("FAR", page_set=7)))
+        engine.commit(unit)
+        assert [] == check(engine.data)
+    assert left > 5
+
+
+@pytest.mark.parametrize("why", ["a message is on it", "it has an image copy", "the bootstrap data set has it"])
+def test_a_page_set_without_its_beginning_is_named(why):
+    """CS8: it was made, whatever became of its page 0; and nothing is changed."""
+    disk = with_a_page_set_of_its_own()
+    lost = 1 if why == "a message is on it" else disk.open("pageset-07").size() // PAGE
+    for image in (disk.files["pageset-07"].seen, disk.files["pageset-07"].durable):
+        image[: lost * PAGE] = bytes(lost * PAGE)
+    if why == "it has an image copy":
+        disk.create("copy-07", PAGE)
+    if why != "the bootstrap data set has it":
+        disk.delete("BSDS1")
+    before = {name: bytes(image.seen) for name, image in disk.files.items()}
+    with pytest.raises(Abend, match="T4: a page set is not complete"):
+        cold(disk)
+    assert before == {name: bytes(image.seen) for name, image in disk.files.items()}
+
+
 def test_a_queue_whose_page_set_is_gone_is_named():
     disk = with_a_page_set_of_its_own()
     disk.delete("pageset-07")
@@ -351,3 +404,13 @@ def test_an_image_copy_of_before_is_refused():
     with pytest.raises(Abend, match="Y6: the image copy is of an earlier page set"):
         SmallEngine(put_back_by_hand, settings, page_set=1)
     assert 4 == len(SmallEngine(engine.disk, settings, page_set=1).bodies())
+
+
+def test_the_new_log_begins_behind_a_copy_of_a_page_set_that_is_not_there(stopped):
+    """CS2: once, it could be put back when the page set was defined again, and its log was another."""
+    disk, _ = stopped
+    first = bytearray(PAGE)
+    header(first, describe(42, 16, 1 << 30), 42, 0)
+    seal(first, 0)
+    disk.create("copy-42", PAGE).write(0, first)
+    assert cold(disk).first_rba > 1 << 30

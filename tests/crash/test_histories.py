@@ -168,13 +168,13 @@ def test_without_its_rule_some_do_not(remove, first, given, monkeypatch):
         play_some(first, **given)
 
 
-@pytest.mark.parametrize("seed", [*range(10), 90004])
+@pytest.mark.parametrize("seed", [*range(10), 90004, 77144960])
 def test_a_history_of_two_copies_holds(seed):
     """RH10; in the last a page is taken, and written as it was when its space map page is given back (B4)."""
     History(seed, dual_logs=True).play()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [*range(10), 551000618])
 def test_a_history_of_image_copies_holds(seed):
     """RH6."""
     History(seed, archive=True).play()

@@ -15,6 +15,8 @@ from quaestor.mqi.reasons import Abend, Reason
 from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.recovery.media import copy_name, image_copy, restore
+from quaestor.storage.log_files import CI
+from quaestor.storage.log_record import HEADER, Kind
 from quaestor.storage.page import PAGE
 from quaestor.testing import FaultyDisk, SmallEngine
 
@@ -161,6 +163,40 @@ def test_what_is_behind_the_end_of_the_log_need_not_be_readable(behind, ring):
         world.unit(puts=[message(60, 3000)], gets=1)
     assert {} == disk.unreadable
     assert world.state == found_after(disk, TINY)
+
+
+@pytest.mark.parametrize("left", [5000, 200_000])
+def test_what_is_left_behind_the_end_claims_nothing_that_cannot_be_read(left):
+    """LR2: a header of another RBA is no record, however long: what it seems to go on in need not be readable."""
+    world = written_early(FaultyDisk())
+    while CI - world.engine.log.end % CI < 100:
+        world.unit(puts=[message(50)])
+    files, end = world.engine.log.files, world.engine.log.end
+    at = end - files.start
+    header = HEADER.pack(0, left, end + 1, 0, 0, 0, 1, 0, Kind.FILLER, 0)
+    disk = world.disk.after_power_cut()
+    for image in (disk.files["log1-01"].seen, disk.files["log1-01"].durable):
+        image[at : at + len(header)] = header
+    lost(disk, "log1-01", range(at // CI * CI + CI, at // CI * CI + CI + 1))
+    assert (world.state, "") == found_by_restart(disk)
+
+
+def test_a_last_record_that_cannot_be_read_to_its_end_is_told_with_what_helps():
+    """LR2: its RBA, and that zeros in the place of what cannot be read let the log end there."""
+    world = written_early(FaultyDisk())
+    log = world.engine.log
+    before, begins = world.state, log.end
+    world.unit(puts=[message(50, 9000)])
+    disk = world.disk.after_power_cut()
+    at = (begins - log.files.start) // CI * CI + CI
+    lost(disk, "log1-01", range(at, at + 512))
+    with pytest.raises(Abend, match=r"LR2.*quaestor log cold-start") as caught:
+        SmallEngine(disk, TINY)
+    assert f"{log.files.start + at:012X}" == caught.value.facts["rba"]
+    assert "log1-01" in caught.value.facts["error"]
+    disk.files["log1-01"].seen[at : at + CI] = disk.files["log1-01"].durable[at : at + CI] = bytes(CI)
+    disk.unreadable.clear()
+    assert before == found_after(disk)
 
 
 @pytest.mark.parametrize("at", range(0, 64 << 10, 4096))

@@ -209,6 +209,9 @@ class MemoryRecovery:
     def in_doubt(self):
         return []
 
+    def harden(self):
+        pass
+
     def resolve(self, xid, *, commit):
         raise MQError(Reason.UNKNOWN_OBJECT_NAME, xid=xid)
 

@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 import pytest
 
 from model.answers import bodies, drain, fails
-from qmgr.small import EVERYTHING, HeldForce, page_queue_manager
+from qmgr.small import EVERYTHING, CallBeside, HeldForce, page_queue_manager
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.options import PutOptions
@@ -130,6 +130,42 @@ def test_two_units_are_not_prepared_under_one_name_at_the_same_time(machine, mon
     assert ("well", (XID,)) == (preparing.ended, app.in_doubt())
     other.prepare(b"XID-2")
     assert (XID, b"XID-2") == app.in_doubt()
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("again", ["in doubt", "decides"])
+def test_who_asks_while_a_unit_is_decided_is_answered_when_that_is_durable(machine, monkeypatch, commit, again):
+    """TP3: a coordinator that was cut off hears that there is nothing to decide, and forgets what it had decided."""
+    app, other = machine.qm.connect(), machine.qm.connect()
+    app.put1("ORDERS", "x", KEPT)
+    app.prepare(XID)
+    decide = (lambda on: on.commit_prepared(XID)) if commit else (lambda on: on.backout_prepared(XID))
+    told = []
+    asking = CallBeside(lambda: told.append(other.in_doubt()) if again == "in doubt" else decide(other))
+    with HeldForce(machine.qm.manager.engine.log, monkeypatch, lambda: decide(app)) as deciding:
+        asking.start()
+        asking._thread.join(0.1)
+        assert (None, []) == (asking.ended, told)
+    asking.join()
+    assert ("well", "well" if told else Reason.UNKNOWN_OBJECT_NAME) == (deciding.ended, asking.ended)
+    assert [()] * (again == "in doubt") == told
+    assert () == machine.power_cut().connect().in_doubt()
+    assert ["x"] * commit == machine.orders()
+
+
+@pytest.mark.plain
+def test_a_unit_that_is_being_prepared_is_not_unknown(machine, monkeypatch):
+    """TP3: a coordinator that was cut off while it prepared would back it out, and forget a unit that nobody has."""
+    app, other = machine.qm.connect(), machine.qm.connect()
+    app.put1("ORDERS", "x", KEPT)
+    with (
+        HeldForce(machine.qm.manager.engine.log, monkeypatch, lambda: app.prepare(XID)),
+        fails(Reason.UOW_IN_PROGRESS),
+    ):
+        other.backout_prepared(XID)
+    other.backout_prepared(XID)
+    assert ((), []) == (other.in_doubt(), machine.orders())
 
 
 # -- with SQLite: the database's own commit is the decision

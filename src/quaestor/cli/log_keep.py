@@ -77,3 +77,6 @@ def cold_start_command(
             click.echo(f"{made.freed} pages had not been written with their messages, which are lost; they are free")
         if made.without_text:
             click.echo(f"{made.without_text} long messages are not there, because their text is not or is another's")
+        if made.left_aside:
+            aside = ", ".join(map(str, made.left_aside))
+            click.echo(f"page sets {aside} were not made to their end; nothing is on them, and they are left aside")

@@ -37,6 +37,9 @@ pack_checked: Final = struct.Struct(">IQQQIIHBB").pack
 
 pack_sum: Final = struct.Struct(">I").pack
 HEADER_LENGTH: Final = HEADER.size
+CLAIM_LENGTH: Final = 16
+"""As much of a header as says how long its record is, and whose RBA it has."""
+
 RECORD_MAX: Final = 1 << 18
 FIRST: Final = 1
 ALLOCATES: Final = 2
@@ -178,6 +181,11 @@ def record_length(header: bytes | bytearray) -> int:
     """The length a header claims; 0 when it cannot be one."""
     length = int.from_bytes(header[4:8], "big")
     return length if HEADER_LENGTH <= length <= RECORD_MAX else 0
+
+
+def claimed_length(beginning: bytes, rba: int) -> int:
+    """The length of the record that begins so at an RBA; 0 when it is none, whatever a former one there claims (L2)."""
+    return record_length(beginning) if int.from_bytes(beginning[8:CLAIM_LENGTH], "big") == rba else 0
 
 
 def parse(raw: bytes, rba: int, epoch: int = 0) -> LogRecord | None:

@@ -208,16 +208,21 @@ def _format(file: File, number: int, pages: int) -> None:
     """Make an empty page set of a file, page 0 last."""
     file.extend(pages * PAGE)
     for base in spans(pages):
-        space = bytearray(PAGE)
-        format_map(space, b"\0" if base else b"\0\1", number, map_page_of(base))
-        seal(space, 0)
-        file.write(map_page_of(base) * PAGE, space)
+        file.write(map_page_of(base) * PAGE, empty_map(number, base))
     file.sync()
     first = bytearray(PAGE)
     header(first, describe(number, pages), number, 0)
     seal(first, 0)
     file.write(0, first)
     file.sync()
+
+
+def empty_map(number: int, base: int) -> bytearray:
+    """The space map page of a span in which nothing is used yet."""
+    space = bytearray(PAGE)
+    format_map(space, b"\0" if base else b"\0\1", number, map_page_of(base))
+    seal(space, 0)
+    return space
 
 
 def file_name(number: int) -> str:

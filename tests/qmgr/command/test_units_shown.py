@@ -4,7 +4,7 @@ import pytest
 
 from model.answers import fails
 from qmgr.command.console import Console
-from qmgr.small import HeldForce
+from qmgr.small import CallBeside, HeldForce
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.reasons import Reason
 
@@ -72,6 +72,25 @@ def test_only_who_prepared_a_unit_is_shown_so(console):
     assert ["PREPARED", "NONE"] == states(console)
     assert console.run(f"RESOLVE INDOUBT(*) ACTION(COMMIT) NID({XID.hex()})").ok
     assert ["NONE", "NONE"] == states(console)
+
+
+@pytest.mark.plain
+def test_a_unit_that_is_decided_beside_the_command_that_decides_all_is_passed_over(console, monkeypatch):
+    """TH3: once, the command ended there, and left those behind it in doubt."""
+    connections = [console.connect() for _ in range(3)]
+    for number, app in enumerate(connections):
+        app.put("ORDERS", "x", KEPT)
+        app.prepare(b"XID-%d" % number)
+    told = []
+    beside = CallBeside(lambda: connections[1].commit_prepared(b"XID-1"))
+    with HeldForce(
+        console.qm.engine.log,
+        monkeypatch,
+        lambda: told.append(console.run("RESOLVE INDOUBT(*) ACTION(COMMIT) NID(*)")),
+    ):
+        beside.start()
+        beside._thread.join(0.1)
+    assert ("well", True, ()) == (beside.join(), told[0].ok, console.app.in_doubt())
 
 
 def test_a_decision_that_names_no_unit_changes_nothing(console):

@@ -515,6 +515,27 @@ def test_a_recovery_that_fails_leaves_the_structure_to_others(sharing, one, two,
     assert [b"1"] == drained(two)
 
 
+@pytest.mark.parametrize("what", ["its log cannot be read", "an active log is gone"])
+def test_a_member_whose_log_is_damaged_ends_no_other(sharing, one, two, what):
+    """SM7: the recovery is refused, with the member's name; the queue manager that was asked goes on."""
+    with two.open("ORDERS", USES) as queue:
+        queue.put(b"1", PERSISTENT, OUT)
+    disk = sharing.disks["QM2"]
+    lose(sharing, "APPL1")
+    file = disk.files["log1-01"]
+    if what == "an active log is gone":
+        del disk.files["log1-01"]
+    else:
+        disk.unreadable["log1-01"] = range(1 << 40)
+    reply = sharing.members["QM1"].commands.run("RECOVER CFSTRUCT(APPL1)", "ALICE")
+    assert (False, "") == (reply.ok, sharing.members["QM1"].failure)
+    assert "QM2" in str(reply.lines)
+    disk.files["log1-01"] = file
+    disk.unreadable.clear()
+    assert 1 == operate(sharing, "QM1", "recover").messages
+    assert [b"1"] == drained(one)
+
+
 def test_a_second_backup_replaces_the_first(sharing, one, two):
     """What was got between them does not come back, what was put between them does."""
     with one.open("ORDERS", USES) as queue:

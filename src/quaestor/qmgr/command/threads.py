@@ -137,7 +137,10 @@ class ThreadCommands:
         if not found and nid != "*":
             raise MQError(Reason.UNKNOWN_OBJECT_NAME, type="INDOUBT", name=nid)
         for row in found:
-            self._connections.prepared.decide(bytes.fromhex(row["NID"]), AUTHORISED, commit=commit)
+            xid = bytes.fromhex(row["NID"])
+            if xid not in self._connections.prepared.in_doubt(AUTHORISED):
+                continue  # while the log was waited for, somebody else has decided it
+            self._connections.prepared.decide(xid, AUTHORISED, commit=commit)
             how = "COMMIT" if commit else "BACKOUT"
             yield Said(
                 "CSQV414I", f"THREAD NID={row['NID']} {how} SCHEDULED", rows=({"NID": row["NID"], "ACTION": how},)

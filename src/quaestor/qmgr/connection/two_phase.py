@@ -9,7 +9,9 @@ Rules
       INDOUBT; whoever has it is told of all units in doubt, anybody else of his own. A log from before names were kept
       whole has sixteen bytes of them: a unit there of a user with a longer name is for those with that access.
   TP3 After a restart the coordinator asks `in_doubt` and decides each, commonly by looking up its own record of
-      decisions (`settle`): what it does not know to be committed is backed out.
+      decisions (`settle`): what it does not know to be committed is backed out. One that was cut off while it decided
+      may ask again: that the unit is in doubt no more is told when it is durable, for then the decision is forgotten.
+      Of one that is still being prepared (2354) nobody is told that it is unknown: it will be in doubt.
   TP4 A unit that changed nothing recoverable is in doubt only as long as the queue manager runs. Work on shared queues
       outlives the queue manager, so it counts as recoverable.
   TP5 Which connection has prepared a unit is known until the unit is decided or the queue manager ends: connections
@@ -49,6 +51,7 @@ class Prepared:
         self._volatile: dict[bytes, Any] = {}  # TP4
         self._under_way: dict[bytes, Any] = {}  # being prepared: the log is waited for
         self._since_start: dict[bytes, Any] = {}  # TP5
+        self._deciding: list[bytes] = []  # TP3: the log is waited for
 
     def prepare(self, unit: Unit, xid: bytes) -> None:
         """Put a unit in doubt (TP1)."""
@@ -71,13 +74,21 @@ class Prepared:
         found, prepared = self._units().get(xid), self._since_start.get(xid)
         if found is not None and not _is_of(found, user):
             self._security.check(user, *_RESOLVE)
+        if found is None:
+            if xid in self._under_way:
+                raise MQError(Reason.UOW_IN_PROGRESS, xid=xid)
+            self._settle_decisions()
         unit = self._volatile.pop(xid, None)
-        if unit is None:
-            self._recovery.resolve(xid, commit=commit)
-        elif commit:
-            self._recovery.commit(unit)
-        else:
-            self._recovery.back_out(unit)
+        self._deciding.append(xid)
+        try:
+            if unit is None:
+                self._recovery.resolve(xid, commit=commit)
+            elif commit:
+                self._recovery.commit(unit)
+            else:
+                self._recovery.back_out(unit)
+        finally:
+            self._deciding.remove(xid)
         if self._since_start.get(xid) is prepared:  # while the log was waited for another may have taken its name
             self._since_start.pop(xid, None)
 
@@ -91,8 +102,14 @@ class Prepared:
 
     def in_doubt(self, user: str) -> tuple[bytes, ...]:
         """The units that a user may decide (TP2)."""
+        self._settle_decisions()
         every = self._security.allows(user, *_RESOLVE)
         return tuple(xid for xid, unit in self._units().items() if every or _is_of(unit, user))
+
+    def _settle_decisions(self) -> None:
+        """Those that somebody is waiting for are durable (TP3)."""
+        if self._deciding:
+            self._recovery.harden()
 
     def _units(self) -> dict[bytes, Any]:
         return self._volatile | {unit.xid: unit for unit in self._recovery.in_doubt()}

@@ -12,15 +12,18 @@ Rules
       did in the lost one can commit any more (CS7). One that is not is waited for (2346: try again).
   SM6 Which members and which backup there are the repository says, now: a member that has joined since it was last seen
       would be missing with all that is on its log. While it is away nothing is backed up or recovered (2342).
+  SM7 A member's log that cannot be read, or not all of it is there, is told with the member's name (2373). It is no
+      failure of the queue manager that was asked.
 
 Called by the coupling facility manager, for commands and in the background.  Calls backup, positions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from quaestor.clock import Clock
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import Abend, MQError, Reason, said
 from quaestor.qmgr.coupling_facility.backup import (
     LogReader,
     Recovered,
@@ -52,7 +55,7 @@ class RecoveredStructure:
 
 
 class Media:
-    """Backups and recovery of structures (SM1-SM6)."""
+    """Backups and recovery of structures (SM1-SM7)."""
 
     def __init__(self, own: Member, group: Group, admin: SharedStructure, recovery: RecoveryManager) -> None:
         self._own, self._group, self._admin, self._recovery = own, group, admin, recovery
@@ -95,12 +98,9 @@ class Media:
         """What is needed of a member: of one that is down, what it will do when it is up again (PO4)."""
         if member.number in marks:
             return marks[member.number]
-        files = LogFiles.open(self._group.open_disk(member.log_directory))
-        try:
+        with _log_of(member.name), closing(LogFiles.open(self._group.open_disk(member.log_directory))) as files:
             checkpoints = [rba for rba in files.inventory.checkpoints if rba >= files.oldest_active()]
             return Mark(checkpoints[0] if checkpoints else FIRST_RBA, files.inventory.epoch + 1, 0)
-        finally:
-            files.close()
 
     # -- recovery
 
@@ -133,11 +133,13 @@ class Media:
         recovered = Recovered(structure)
         backup = self._group.now.backups.read(structure)
         if backup is not None:
-            read_backup(recovered, self._disk_of(backup.member), backup.start_rba, backup.end_rba)
+            with _log_of(backup.member):
+                read_backup(recovered, self._disk_of(backup.member), backup.start_rba, backup.end_rba)
         members = self._group.now.members.all()
         for member in members:
             open_disk = self._disk_of(member.name)
-            reader(recovered, self._mark_in(backup, member.name, open_disk)).read(open_disk)
+            with _log_of(member.name):
+                reader(recovered, self._mark_in(backup, member.name, open_disk)).read(open_disk)
         return recovered, len(members)
 
     def recover_data_sets(self, structure: SharedStructure, lists: list[int], owners: list[str]) -> int:
@@ -200,3 +202,12 @@ class Media:
                 raise MQError(Reason.CF_STRUC_FAILED, member=name, why=str(error)) from error
 
         return opened
+
+
+@contextmanager
+def _log_of(member: str) -> Iterator[None]:
+    """While the log of a member is read: what is wrong with it is told with its name (SM7)."""
+    try:
+        yield
+    except (Abend, OSError) as error:
+        raise MQError(Reason.CF_STRUC_FAILED, member=member, why=said(error)) from error

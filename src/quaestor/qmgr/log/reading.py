@@ -3,9 +3,10 @@
 Rules
   LR1 A record is taken from the first copy that has it good (L1); a copy that cannot be read has it not (AL5). Where no
       copy has, the archive of the log has it, if there is one (F7).
-  LR2 A scan ends at the first record that is nowhere good (L2). One that cannot be read is no end; what is behind the
-      end need not be readable. One that only a second copy has is put right in the first, unless nothing may be
-      written; one that only an archive has stays as it is, for the log is used again soon.
+  LR2 A scan ends at the first record that is nowhere good (L2). One that cannot be read is no end: the RBA is told, and
+      what helps. What is behind the end need not be readable, however long what is left there claims to be: it has
+      another RBA. One that only a second copy has is put right in the first, unless nothing may be written; one that
+      only an archive has stays as it is, for the log is used again soon.
   LR3 What a restart has read becomes the log, so both copies have it before that goes on: either may be stopped with
       the next write (AL2), and the other alone must do.
   LR4 What stands in front of that in the last CI was not read. If the copies have it differently, one of them may have
@@ -17,12 +18,16 @@ Called by the log manager.  Calls log_files.
 
 from collections.abc import Iterator
 
-from quaestor.mqi.reasons import Abend
+from quaestor.mqi.reasons import Abend, said
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import LogFiles
-from quaestor.storage.log_record import HEADER_LENGTH, LogRecord, parse, record_length
+from quaestor.storage.log_record import CLAIM_LENGTH, HEADER_LENGTH, LogRecord, claimed_length, parse, record_length
 
 SCAN_BYTES = 1 << 20
+UNREADABLE = (
+    "the log cannot be read here, and it may go on; put a copy of what can be read of the data set in its place, with "
+    "zeros for the rest: the log ends there, if that can be; as a last resort give it up: quaestor log cold-start"
+)
 
 
 class LogReader:
@@ -97,8 +102,8 @@ class LogReader:
                 self._files.repair(rba, memoryview(found), copy)
 
     def _raw(self, rba: int, source: int) -> bytes:
-        """As many bytes as the record at an RBA claims to have; none where no header can be one."""
-        length = record_length(self.raw(rba, HEADER_LENGTH, source))
+        """As many bytes as the record at an RBA claims to have; none where there is no header of it (LR2)."""
+        length = claimed_length(self.raw(rba, CLAIM_LENGTH, source), rba)
         raw = self.raw(rba, length, source) if length else b""
         return raw if len(raw) >= HEADER_LENGTH else b""
 
@@ -120,7 +125,7 @@ class LogReader:
 
     def _unknown(self, rba: int, epoch: int, copy: int) -> bool:
         """Whether a copy has a record there; no more is read than it claims, for what is behind it nobody needs."""
-        length = record_length(self._beyond(rba, HEADER_LENGTH, copy))
+        length = claimed_length(self._beyond(rba, CLAIM_LENGTH, copy), rba)
         raw = self._beyond(rba, length, copy)
         return 0 < length == len(raw) and parse(raw, rba, epoch) is not None
 
@@ -129,10 +134,13 @@ class LogReader:
         return raw + self._files.read_unknown(rba + len(raw), size - len(raw), copy)
 
     def raw(self, rba: int, size: int, source: int = 0) -> bytes:
-        """Bytes of the log data sets, over their borders; fewer where the log has no more."""
+        """Bytes of the log data sets, over their borders; fewer where the log has no more (LR2)."""
         parts = []
         while size:
-            part, _ = self._files.read(rba, size, source)
+            try:
+                part, _ = self._files.read(rba, size, source)
+            except OSError as error:
+                raise Abend("LR2", UNREADABLE, rba=f"{rba:012X}", error=said(error)) from error
             if not part:
                 break
             parts.append(part)

@@ -62,6 +62,9 @@ class Recovery(Protocol):
 
     def back_out(self, unit: Any) -> None: ...
 
+    def harden(self) -> None:
+        """Make everything that was done so far durable."""
+
 
 class PrivateStore(QueueStore[Any, Any], Protocol):
     """A queue store that also keeps the definitions (W1, W2)."""

@@ -18,15 +18,20 @@ Rules
       of the same length, in the same pages, cannot be told from it where neither had been written again.
   CS7 A page set is as long as its space map has pages in use: page 0 may not have been written since it grew. Otherwise
       what is behind the end would be in use again when the page set grows next.
+  CS8 A file without its page 0, and with nothing else but empty space maps, is of a page set that was not made to its
+      end, if the bootstrap data set does not have it or, where none can be read, no image copy is here; and it is not
+      page set 0. Nothing can be on it: it is left aside and told, and formatted when somebody defines it again.
 
 Called by `quaestor log cold-start`.  Calls media, page_set, text_pages, bootstrap, log_files.
 """
 
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.recovery.media import copy_name
 from quaestor.storage.bootstrap import NAMES as BOOTSTRAP_NAMES
+from quaestor.storage.bootstrap import Bootstrap
 from quaestor.storage.changes import FREE, MESSAGE_PAGE, SPAN, TEXT_PAGE, VOLATILE_PAGE, header, map_page_of
 from quaestor.storage.disk import Disk
 from quaestor.storage.log_files import ARCHIVE, CI, LogFiles
@@ -45,7 +50,16 @@ from quaestor.storage.page import (
     records_of,
     seal,
 )
-from quaestor.storage.page_set import PageSet, describe, media_rba, numbers_on, spans
+from quaestor.storage.page_set import (
+    NUMBER_MAX,
+    PageSet,
+    describe,
+    empty_map,
+    file_name,
+    media_rba,
+    numbers_on,
+    spans,
+)
 from quaestor.storage.text_pages import head_length, held, text_pages
 
 RUN = 256
@@ -67,26 +81,53 @@ class ColdStart:
     without_text: int
     """Long messages that are not there, because their text is not (CS6)."""
 
+    left_aside: tuple[int, ...] = ()
+    """Page sets that were not made to their end (CS8)."""
+
 
 def page_sets_on(disk: Disk) -> tuple[int, ...]:
-    """The numbers of the page sets; without the first nothing can be started (CS3)."""
+    """The numbers of the page sets; without the first nothing can be started (CS3, CS8)."""
     numbers = numbers_on(disk)
     if not numbers:
         raise Abend("CS3", "there are no page sets to start with")
     if 0 not in numbers:
         raise Abend("CS3", "page set 0, which has the definitions, is not there", there_are=numbers)
-    return numbers
+    half_made = [number for number in numbers if number and _half_made(disk, number)]
+    known = _known(disk, half_made) if half_made else []
+    return tuple(number for number in numbers if number not in half_made or number in known)
+
+
+def _known(disk: Disk, numbers: list[int]) -> list[int]:
+    """The page sets that there were: the bootstrap data set has them or, where it cannot be read, an image copy is."""
+    with suppress(Abend, OSError), closing(Bootstrap.open(disk)) as bootstrap:
+        return bootstrap.inventory.page_sets
+    return [number for number in numbers if disk.exists(copy_name(number))]
+
+
+def _half_made(disk: Disk, number: int) -> bool:
+    """Whether the file of a page set is one that was not made to its end (CS8)."""
+    with closing(disk.open(file_name(number))) as file:
+        page_set = PageSet(number, file, file.size() // PAGE)
+        maps = {map_page_of(base): bytes(empty_map(number, base)) for base in spans(page_set.pages)}
+        for first in range(0, page_set.pages, RUN):
+            run = page_set.read_readable(first, min(RUN, page_set.pages - first))
+            for at in range(0, len(run), PAGE) if any(run) else ():
+                page = run[at : at + PAGE]
+                if any(page) and page != maps.get(first + at // PAGE):
+                    return False
+    return True
 
 
 def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bool = False) -> ColdStart:
-    """Give page sets a new, empty log (CS1-CS7). The queue manager is down."""
+    """Give page sets a new, empty log (CS1-CS8). The queue manager is down."""
     numbers = page_sets_on(disk)
+    left_aside = tuple(number for number in numbers_on(disk) if number not in numbers)
     if not any(map(disk.exists, BOOTSTRAP_NAMES)):
         for number in numbers:
             _mend(disk, number)
     looks = [_Look(disk, number) for number in numbers]
     highest = max(look.highest_rba for look in looks)
-    begins_behind = max(highest, *(_copied_at(disk, number) for number in numbers))
+    begins_behind = max(highest, *(_copied_at(disk, number) for number in range(NUMBER_MAX + 1)))
     first = (begins_behind // CI + 2) * CI
     archives = [name for name in disk.names("archive-") if ARCHIVE.fullmatch(name)]
     for name in filter(disk.exists, BOOTSTRAP_NAMES):
@@ -97,7 +138,7 @@ def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bo
     for name in archives:
         disk.delete(name)
     pages, freed, without_text = (sum(each) for each in zip(*(look.figures for look in looks), strict=True))
-    return ColdStart(numbers, pages, highest, first, freed, without_text)
+    return ColdStart(numbers, pages, highest, first, freed, without_text, left_aside)
 
 
 def _copied_at(disk: Disk, number: int) -> int:
