@@ -7,6 +7,8 @@ Rules
       lock queue: nobody is told, nobody else can read it, and the unit that has it begins at once.
   CL4 What a client had locked when it failed is ready again; when it starts cold, what it had locked waits on the cold
       queue for somebody to decide.
+  CL5 A client ends under the latch of its pair. Whatever locks a message or registers interest looks under it whether
+      the client is still there, or what it leaves would stay.
 
 Called by transaction managers.  Calls unit_of_work, interest, pair.
 """
@@ -36,12 +38,14 @@ class Client:
         self._gone = False
 
     def register_interest(self, queue: QueueName) -> None:
-        self._check()
-        self._interest.register(queue, self.name, self._inform)
+        with self.pair.latch:  # CL5
+            self._check()
+            self._interest.register(queue, self.name, self._inform)
 
     def deregister_interest(self, queue: QueueName) -> None:
-        self._check()
-        self._interest.deregister(queue, self.name)
+        with self.pair.latch:
+            self._check()
+            self._interest.deregister(queue, self.name)
 
     @property
     def interests(self) -> list[QueueName]:
@@ -65,7 +69,9 @@ class Client:
             unit.locked(message, structure)
             return Put.locked(structure, message, unit.holder)
 
-        self._put(put)
+        with self.pair.latch:  # CL5
+            self._check()
+            self._put(put)
         return unit, message
 
     def begin(self) -> UnitOfWork:

@@ -63,10 +63,11 @@ class CommonQueueServer:
 
     def stop(self) -> None:
         """Leave it in good order (CS4)."""
-        for client in list(self.clients):
-            self.deregister(client)
-        self.system_checkpoint()
-        members.leave(self.pair)
+        with self.pair.latch:
+            for client in list(self.clients):
+                self.deregister(client)
+            self.system_checkpoint()
+            members.leave(self.pair)
 
     def step(self) -> list[str]:
         """Copy structures that others cannot reach; complete the work of servers that failed (CS5), and name them."""
@@ -79,15 +80,16 @@ class CommonQueueServer:
         """A client, which is told of work by `inform`; what an earlier one of its name had locked is settled first."""
         if not self._may_register(checked_client(name)):
             raise CQSError(Why.NOT_AUTHORIZED, client=name)
-        if name in self.clients:
-            raise CQSError(Why.CLIENT_REGISTERED, client=name, server=self.name)
-        if len(self.clients) == CLIENTS_MAX:
-            raise CQSError(Why.TOO_MANY_CLIENTS, clients=CLIENTS_MAX)
-        self.pair.active(lambda: self._enter(name))
-        client = Client(name, self.pair, self._interest, inform)
-        client.give_back(cold=cold)
-        self.clients[name] = client
-        return client
+        with self.pair.latch:
+            if name in self.clients:
+                raise CQSError(Why.CLIENT_REGISTERED, client=name, server=self.name)
+            if len(self.clients) == CLIENTS_MAX:
+                raise CQSError(Why.TOO_MANY_CLIENTS, clients=CLIENTS_MAX)
+            self.pair.active(lambda: self._enter(name))
+            client = Client(name, self.pair, self._interest, inform)
+            client.give_back(cold=cold)
+            self.clients[name] = client
+            return client
 
     def deregister(self, name: str) -> None:
         """A client ends: its interest is deregistered, and what it had locked is ready again."""
@@ -98,14 +100,15 @@ class CommonQueueServer:
         return self._left(name, cold=cold)
 
     def _left(self, name: str, *, cold: bool) -> int:
-        client = self.clients.get(name)
-        if client is None:
-            raise CQSError(Why.NOT_REGISTERED, client=name)
-        client.left()
-        returned = client.give_back(cold=cold)
-        self.pair.active(lambda: self._delete_entries(name))
-        del self.clients[name]  # what was refused until here is asked again
-        return returned
+        with self.pair.latch:  # CL5
+            client = self.clients.get(name)
+            if client is None:
+                raise CQSError(Why.NOT_REGISTERED, client=name)
+            client.left()
+            returned = client.give_back(cold=cold)
+            self.pair.active(lambda: self._delete_entries(name))
+            del self.clients[name]  # what was refused until here is asked again
+            return returned
 
     def _enter(self, name: str) -> None:
         """The client's name on the control queue of the primary structure: one in the whole group."""
@@ -151,5 +154,6 @@ class CommonQueueServer:
         rebuild.alter(self.pair, kilobytes)
 
     def delete_structure(self) -> None:
-        rebuild.delete(self.pair)
-        self.clients.clear()
+        with self.pair.latch:
+            rebuild.delete(self.pair)
+            self.clients.clear()

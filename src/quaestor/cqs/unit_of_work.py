@@ -48,19 +48,16 @@ class UnitOfWork:
 
     def read(self, queue: QueueName) -> Message | None:
         """The first message of a queue, locked for this unit; None when there is none to read (UW1, UW5)."""
-        self._check()
-        if queue in self._serial:
-            return None
         with self._pair.latch:
             self._check()  # UW7: what a client has locked is given back under the latch
-            found = self._pair.read(queue, self.holder)
-        if found is None:
-            return None
-        structure, beside, first = found
-        if queue.type is QueueType.TRANSACTION_SERIAL:
-            self._serial.add(queue)
-        self._read[beside.id] = (structure, beside)
-        return Message(beside, (first, *self._pair.continuations(structure, beside)))
+            found = None if queue in self._serial else self._pair.read(queue, self.holder)
+            if found is None:
+                return None
+            structure, beside, first = found
+            if queue.type is QueueType.TRANSACTION_SERIAL:
+                self._serial.add(queue)
+            self._read[beside.id] = (structure, beside)
+            return Message(beside, (first, *self._pair.continuations(structure, beside)))
 
     def locked(self, message: Message, structure: int) -> None:
         """A message that was put straight to the lock queue belongs to this unit."""

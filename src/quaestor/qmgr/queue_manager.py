@@ -166,7 +166,7 @@ class QueueManager:
         managers += [self.processors, self.one_processor, self.commands]
         if self.shared is not None:
             managers += [self.shared, self.copies]
-        self.scheduler = Scheduler(recovery.latch, managers, clock, self._failed)
+        self.scheduler = Scheduler(recovery.latch, managers, clock, self._failed, recovery.served)
         data.space.nudge = self.scheduler.nudge
         if self.shared is not None:
             self.shared.nudge = self.scheduler.nudge

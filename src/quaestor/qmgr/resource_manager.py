@@ -10,6 +10,7 @@ Rules
       from the log.
   R5  The engine latch is held while a call is served, so at most one task is served at a time. Where a manager waits
       (a page read, the log), it tells that task how long, if anybody accounts for it (`Served`).
+      What a step does beside it, without the latch, is nobody's: the scheduler says so (`aside`).
   R6  What is logged while a task is served is that task's doing. So the log manager counts it there (`Logged`), and
       nobody has to compare where the log ended before and after a call.
   R7  Who gives up the latch (`without`) has it again before anything else happens, whatever a signal raises meanwhile:
@@ -20,8 +21,9 @@ Rules
 Called by recovery and the scheduler, which know managers only by this protocol.  Calls nothing.
 """
 
-from _thread import LockType
-from collections.abc import Callable, Sequence
+from _thread import LockType, get_ident
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -108,10 +110,27 @@ def without(latch: LockType, call: Callable[..., Found], *args: Any) -> Found:
 class Served:
     """The task whose call is being made; None when nobody accounts for it (R5)."""
 
-    __slots__ = ("task",)
+    __slots__ = ("_aside", "task")
 
     def __init__(self) -> None:
         self.task: Waits | None = None
+        self._aside = set[int]()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What this thread does here is no part of the call that is being made meanwhile."""
+        thread = get_ident()
+        self._aside.add(thread)
+        try:
+            yield
+        finally:
+            self._aside.discard(thread)
+
+    @property
+    def asking(self) -> Waits | None:
+        """The task whose call this thread makes: another may serve one meanwhile, and end it at any moment."""
+        task = self.task
+        return None if task is None or get_ident() in self._aside else task
 
 
 class Unit(Protocol):

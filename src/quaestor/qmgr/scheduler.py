@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from quaestor.clock import Clock
-from quaestor.qmgr.resource_manager import Task
+from quaestor.qmgr.resource_manager import Served, Task
 
 NS_PER_MS = 1_000_000
 
@@ -37,8 +37,8 @@ class HasTasks(Protocol):
 class _Lane:
     """Steps that run one after the other, on one thread in service."""
 
-    def __init__(self, latch: threading.Lock, tasks: list[Task], clock: Clock) -> None:
-        self._latch, self._clock, self.tasks = latch, clock, tasks
+    def __init__(self, latch: threading.Lock, tasks: list[Task], clock: Clock, served: Served) -> None:
+        self._latch, self._clock, self.tasks, self._served = latch, clock, tasks, served
         self._due_ns = dict.fromkeys(range(len(tasks)), 0)
         self._urgent = [number for number, task in enumerate(tasks) if task.urgent]
         self.woken = threading.Event()
@@ -60,7 +60,8 @@ class _Lane:
         if task.due is not None and not task.due():
             return False  # W5
         if not task.latched:
-            return task.step()
+            with self._served.aside():  # R5
+                return task.step()
         with self._latch:
             return task.step()
 
@@ -79,11 +80,12 @@ class Scheduler:
         managers: Iterable[HasTasks],
         clock: Clock,
         on_failure: Callable[[BaseException], None] = lambda _error: None,
+        served: Served | None = None,
     ) -> None:
         self._on_failure = on_failure
         self.tasks: list[Task] = [task for manager in managers for task in manager.tasks()]
         kinds = ([task for task in self.tasks if task.apart is apart] for apart in (False, True))
-        self._lanes = [_Lane(latch, tasks, clock) for tasks in kinds if tasks]
+        self._lanes = [_Lane(latch, tasks, clock, served or Served()) for tasks in kinds if tasks]
         self._stopping = threading.Event()
         self.failure: BaseException | None = None
 

@@ -1,5 +1,7 @@
 """Long shared messages: they leave the structure, every member gets them, and their space is used again."""
 
+from threading import Thread
+
 import pytest
 
 from qmgr.shared.sharing import (
@@ -17,10 +19,12 @@ from qmgr.shared.sharing import (
 )
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.coupling_facility.keys import OFFLOADED
+from quaestor.qmgr.coupling_facility.offloading import OffloadingConnection
 from quaestor.qmgr.statistics.collect import collect
 from quaestor.qmgr.statistics.intervals import Looks
 from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatistics
 from quaestor.storage.message_data_set import MessageDataSet
+from quaestor.storage.shared_tables import Structure
 
 LONG = bytes(range(256)) * 396  # with its descriptor 25 pages
 LENGTH = {"max_msg_length": 1 << 20}
@@ -232,3 +236,28 @@ def test_the_section_of_a_data_set(sharing):
     drained(peer)
     stats = data_set(sharing, "QM2").stats
     assert (2, 50) == (stats.other_read_ios, stats.other_read_pages)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("does", ["use", "figures", "reclaim_step"])
+def test_a_structure_is_met_while_data_sets_are_gone_through(tmp_path, monkeypatch, does):
+    """Peers are recovered without the latch, and may have used a structure that is new here."""
+    sharing = Sharing(tmp_path, CFLEVEL=5, OFFLOAD="SMDS")
+    shared = sharing.start("QM1").shared
+    tables = sharing.tables()
+    tables.structures.insert(Structure("NEW", {"SIZE": 4096, "CFLEVEL": 5, "OFFLOAD": "SMDS"}))
+    tables.close()
+    own, meets = OffloadingConnection.own, [Thread(target=shared.structure, args=["NEW"])]
+
+    def asked(connection):
+        if meets:
+            thread = meets.pop()
+            thread.start()
+            thread.join(5)
+        return own.fget(connection)
+
+    monkeypatch.setattr(OffloadingConnection, "own", property(asked))
+    connection = shared.data_sets.connections[STRUCTURE]
+    monkeypatch.setattr(connection, "reclaim", lambda: asked(connection) is None)
+    getattr(shared.data_sets, does)()
+    assert [STRUCTURE, "NEW"] == list(shared.data_sets.connections)

@@ -3,6 +3,7 @@
 import threading
 from contextlib import suppress
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -366,3 +367,76 @@ def test_how_many_messages_fit_a_structure_with_and_without_offloading(tmp_path)
     left = base.elements_total - base.elements - whole * elements
     assert messages == whole + left // ELEMENTS_OFFLOADED < base.entries_total - base.entries
     assert messages > 4 * whole
+
+
+class Meanwhile:
+    """A connection beside whose next request somebody else does something, in a thread of his own."""
+
+    def __init__(self, connection):
+        self._connection, self.act = connection, None
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    def request(self, *operations):
+        act, self.act = self.act, None
+        if act is not None:
+            beside = threading.Thread(target=act)
+            beside.start()
+            beside.join(5)
+            assert not beside.is_alive()
+        return self._connection.request(*operations)
+
+
+@pytest.fixture
+def accounted(tmp_path):
+    """A member whose peer has failed, its structure, and the queue that a task of its has open."""
+    sharing, ways = Sharing(tmp_path), {}
+    sharing.wrap = lambda name, made: ways.setdefault((name, made.shape.name), Meanwhile(made))
+    for name in ("QM1", "QM2"):
+        sharing.start(name)
+    sharing.define()
+    sharing.kill("QM2")
+    sharing.publish()
+    manager = sharing.members["QM1"]
+    manager.commands.run("START TRACE(ACCTG) CLASS(3)", "ALICE")
+    with manager.connect("ALICE") as app, app.open("ORDERS", USES) as queue:
+        yield manager, ways["QM1", sharing.prefix + STRUCTURE], queue
+
+
+def recovers_peers(manager):
+    (step,) = [task for task in manager.scheduler.tasks if task.name == "peer recovery"]
+    manager.scheduler._lanes[0]._run(step)
+    assert ["QM2"] == [name for name, _ in manager.shared.peers.recovered]
+
+
+def test_what_others_ask_meanwhile_is_not_the_tasks(accounted):
+    """R5: a step does it without the latch, in the middle of a call that is accounted for."""
+    manager, way, queue = accounted
+    queue.put(b"x", VOLATILE, OUT)
+    before = queue.tally.put.calls, queue.tally.task.shared.single_calls, queue.tally.task.shared.multiple_calls
+    way.act = lambda: recovers_peers(manager)
+    queue.put(b"x", VOLATILE, OUT)
+    after = queue.tally.put.calls, queue.tally.task.shared.single_calls, queue.tally.task.shared.multiple_calls
+    assert (1, 1, 0) == tuple(now - then for then, now in zip(before, after, strict=True))
+
+
+def test_a_step_goes_on_when_the_task_ends_whose_call_was_made(accounted):
+    """It looked who is served, and then there was nobody: what it raises would end the queue manager."""
+    manager, _, _ = accounted
+    structure = manager.shared.structures[STRUCTURE]
+
+    class Ends:
+        """A task that is served the first time that somebody looks."""
+
+        asked = 0
+
+        @property
+        def task(self):
+            self.asked += 1
+            return SimpleNamespace(lists_called=lambda *_, **__: None) if self.asked == 1 else None
+
+        asking = task
+
+    structure._served = Ends()
+    assert structure.in_use()

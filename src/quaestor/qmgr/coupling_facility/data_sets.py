@@ -53,6 +53,8 @@ class DataSets:
         self._group, self._qmgr, self._clock, self._structures = group, qmgr, clock, structures
         self.states = DataSetStates(group)
         self.connections: dict[str, OffloadingConnection] = {}
+        """Of every structure that is met, also without the latch: who goes through them takes those there are."""
+
         self._definitions: dict[str, int] = {}
         self._figures: dict[str, SharedMessageDataSetStatistics] = {}
         self._peers: dict[Owned, DataSetReader] = {}
@@ -176,7 +178,7 @@ class DataSets:
 
     def use(self) -> None:
         """Close what is not to be used, open what is again (DS4)."""
-        for name, connection in self.connections.items():
+        for name, connection in tuple(self.connections.items()):
             own = connection.own
             if connection.ended or own is None:
                 continue
@@ -185,8 +187,10 @@ class DataSets:
                 own.close()
             elif usable and not own.open:
                 self._open_again(name, own)
-        for each in [each for each in self._peers if self.states.why_not(each)]:
-            self._peers.pop(each).close()
+        for each in tuple(self._peers):
+            reader = self._peers.pop(each, None) if self.states.why_not(each) else None
+            if reader is not None:
+                reader.close()
 
     def _open_again(self, structure: str, own: MessageDataSet) -> None:
         try:
@@ -241,21 +245,21 @@ class DataSets:
 
     def figures(self) -> list[SharedMessageDataSetStatistics]:
         """QESD of each own data set, as it is now."""
-        made = {name: each.own for name, each in self.connections.items() if each.own is not None}
+        made = {name: each.own for name, each in tuple(self.connections.items()) if each.own is not None}
         for own in made.values():
             own.up_to_date()
         return [self._figures[name] for name in sorted(made)]
 
     def reclaim_step(self) -> bool:
         """Free what peers have got from this member's data sets; whether there is more."""
-        more = [each.reclaim() for each in self.connections.values() if not each.ended]
+        more = [each.reclaim() for each in tuple(self.connections.values()) if not each.ended]
         return any(more)
 
     def care_step(self) -> bool:
         """Remove bodies in the repository that are needed no more (BO2-BO4); whether there are more. Without latch."""
         now_ns = self._clock.monotonic_ns()
         after = now_ns - self._looked_after_ns >= LOOK_AFTER_S * 1_000_000_000
-        used = [each for each in list(self.connections.values()) if not each.ended]
+        used = [each for each in tuple(self.connections.values()) if not each.ended]
         if after and used:
             self._looked_after_ns = now_ns
             tables = self._group.tables if self._group.db2 is None else self._group.db2.known

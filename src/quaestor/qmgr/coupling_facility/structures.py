@@ -314,9 +314,10 @@ class SharedStructure:
             figures.single_calls += 1
             figures.single_redrives += redriven
             figures.single_elapsed += tod_of_ns(took_ns)
-        if self._served.task is not None:
+        task = self._served.asking
+        if task is not None:
             kind = KINDS.get(type(operations[0]), READ)
-            self._served.task.lists_called(took_ns, kind=kind, multiple=multiple, redrives=int(redriven))
+            task.lists_called(took_ns, kind=kind, multiple=multiple, redrives=int(redriven))
 
     @property
     def used(self) -> tuple[int, int]:

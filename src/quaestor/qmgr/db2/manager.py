@@ -168,8 +168,9 @@ class Db2Manager:
         except RepositoryAwayError as error:
             self._gone(str(error))
             raise
-        if self.served.task is not None:
-            self.served.task.repository_asked(thread_ns, server_ns)
+        task = self.served.asking
+        if task is not None:
+            task.repository_asked(thread_ns, server_ns)
         return answer
 
     # -- following, rule DM2
