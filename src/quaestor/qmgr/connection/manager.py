@@ -88,10 +88,7 @@ class ConnectionManager:
 
         A client has a channel and an address, and a name for `outcome`.
         """
-        if self.failure is not None:
-            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=said(self.failure))
-        if self._messages.catalogue.ending is not None:
-            raise MQError(self._messages.catalogue.ending)
+        self._check_goes_on()
         if self._lost:
             self._reap_now()
         if not _is_name(user):
@@ -105,10 +102,18 @@ class ConnectionManager:
             self._messages, ending, self._clock, thread, self._ended, self.failed, self.prepared, client
         )
         with self._recovery.latch:
+            self._check_goes_on()
             self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
             self.accounts.begin(connection, thread)
         self._count()
         return connection
+
+    def _check_goes_on(self) -> None:
+        """Nobody connects while it ends or after it has failed; neither who waited for the latch (CM1, CM3)."""
+        if self.failure is not None:
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=said(self.failure))
+        if self._messages.catalogue.ending is not None:
+            raise MQError(self._messages.catalogue.ending)
 
     @property
     def connections(self) -> int:
