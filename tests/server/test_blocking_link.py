@@ -11,7 +11,8 @@ from quaestor.mqi.attributes import AttributeValueError
 from quaestor.server import values
 from quaestor.server.client.link import LONG, SEND_AT, Link
 from quaestor.server.client.place import CONNECT_S
-from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, Request, frame
+from quaestor.server.client.request import Request
+from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, frame
 
 WELCOME = {"qmgr": "QM1", "heartbeat_s": 30}
 CALL = Request(int(Op.CALL), 0, b"payload")

@@ -34,7 +34,6 @@ syncpoint over several queues, nor browse cursors, nor MQI reasons with their fa
 
 from enum import IntEnum
 from struct import Struct
-from typing import NamedTuple
 
 MAGIC = b"QUAESTOR"
 VERSION = 2
@@ -81,14 +80,6 @@ WAITS, SELECTS, LIMITED, CREDIT = 1, 2, 4, 8
 NUMBERED = 1
 # flag of REPLY: a warning stands in front of the answer
 WARNED = 1
-
-
-class Request(NamedTuple):
-    """A frame before it has a conversation and a number."""
-
-    op: int
-    flags: int
-    payload: bytes
 
 
 class ProtocolError(Exception):

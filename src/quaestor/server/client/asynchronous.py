@@ -25,8 +25,9 @@ from quaestor.server.client import requests
 from quaestor.server.client.asynchronous_link import AsyncLink, Began, Decode, Pending, dropped, new_link
 from quaestor.server.client.handle_requests import HandleRequests, is_plain_out
 from quaestor.server.client.place import Place
+from quaestor.server.client.request import Request
 from quaestor.server.client.requests import ASYNC
-from quaestor.server.protocol import ProtocolError, Request
+from quaestor.server.protocol import ProtocolError
 
 
 class AsyncHandle(HandleRequests):

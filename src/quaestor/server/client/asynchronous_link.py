@@ -33,8 +33,9 @@ from weakref import WeakSet
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
 from quaestor.server.client.place import CONNECT_S, Place, certificate_refused
+from quaestor.server.client.request import Request
 from quaestor.server.client.requests import failure, warned, welcome
-from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, WARNED, Op, ProtocolError, Request, frame
+from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, WARNED, Op, ProtocolError, frame
 
 Decode = Callable[[bytes], Any]
 Began = Callable[["asyncio.Future[Any]", Callable[[], None]], None]

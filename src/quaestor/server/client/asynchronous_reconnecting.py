@@ -26,8 +26,8 @@ from quaestor.server.client import requests
 from quaestor.server.client.asynchronous import AsyncConnection, AsyncHandle
 from quaestor.server.client.asynchronous_link import AsyncLink, Decode, dropped
 from quaestor.server.client.reconnecting import BROWSES, FIRST_PAUSE_S, LONGEST_PAUSE_S, OUT, REPEATABLE, WAITED_FOR
+from quaestor.server.client.request import Request
 from quaestor.server.client.requests import ASYNC
-from quaestor.server.protocol import Request
 
 NewLink = Callable[[], Awaitable[AsyncLink]]
 

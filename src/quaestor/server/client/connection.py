@@ -28,7 +28,8 @@ from quaestor.server.client import requests
 from quaestor.server.client.handle import Handle
 from quaestor.server.client.handle_requests import PutRun
 from quaestor.server.client.link import Link
-from quaestor.server.protocol import WARNED, ProtocolError, Request
+from quaestor.server.client.request import Request
+from quaestor.server.protocol import WARNED, ProtocolError
 
 _NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
 RUN_BYTES, RUN_MESSAGES = 60 << 10, 1000

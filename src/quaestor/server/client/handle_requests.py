@@ -29,6 +29,7 @@ from quaestor.mqi.objects import MESSAGE_MAX
 from quaestor.mqi.options import WAIT_UNLIMITED, GetOptions, OpenOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import wire
+from quaestor.server.client.request import Request
 from quaestor.server.protocol import (
     CONTEXT,
     CORREL,
@@ -41,7 +42,6 @@ from quaestor.server.protocol import (
     TEXT,
     WAITS,
     Op,
-    Request,
 )
 from quaestor.server.wire import new_message
 

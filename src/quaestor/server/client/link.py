@@ -28,8 +28,9 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.readiness import Arrival
 from quaestor.server import values
 from quaestor.server.client.place import CONNECT_S, certificate_refused
+from quaestor.server.client.request import Request
 from quaestor.server.client.requests import failure, welcome
-from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, ProtocolError, Request, frame
+from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, ProtocolError, frame
 
 RECEIVE = 1 << 16
 SEND_AT = 1 << 16

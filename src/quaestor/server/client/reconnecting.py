@@ -35,7 +35,8 @@ from quaestor.server.client import requests
 from quaestor.server.client.connection import Connection
 from quaestor.server.client.handle import Handle
 from quaestor.server.client.link import Link
-from quaestor.server.protocol import Op, Request
+from quaestor.server.client.request import Request
+from quaestor.server.protocol import Op
 
 T = TypeVar("T")
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0

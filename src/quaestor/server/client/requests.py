@@ -22,7 +22,8 @@ from quaestor.mqi.options import PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
 from quaestor.server.client.handle_requests import HandleRequests, body_of
-from quaestor.server.protocol import HEARTBEAT_MAX_S, NUMBERED, Op, ProtocolError, Request
+from quaestor.server.client.request import Request
+from quaestor.server.protocol import HEARTBEAT_MAX_S, NUMBERED, Op, ProtocolError
 
 ASYNC = int(PutOptions.ASYNC_RESPONSE)
 _ATTRIBUTE_KINDS = {
