@@ -105,6 +105,7 @@ def with_pages_to_log_again():
     return world
 
 
+@pytest.mark.plain
 def test_a_restart_without_log_for_page_images_says_what_to_do(monkeypatch):
     """J5: as often as it is tried, nothing is lost; more buffers or space for an archive end it."""
     world = with_pages_to_log_again()
@@ -119,6 +120,7 @@ def test_a_restart_without_log_for_page_images_says_what_to_do(monkeypatch):
     assert world.state == found_after(disk, FEW_BUFFERS)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("before", [0, 1440, 2880])
 def test_starts_without_log_for_page_images_leave_what_one_with_more_buffers_needs(monkeypatch, before):
     """J6: however the images come to lie in the last of the log."""
@@ -134,6 +136,7 @@ def test_starts_without_log_for_page_images_leave_what_one_with_more_buffers_nee
     assert world.state == found_after(disk, MANY_BUFFERS)
 
 
+@pytest.mark.plain
 def test_media_recovery_without_log_for_page_images_wants_space_for_an_archive(monkeypatch):
     """J5: it writes all it has redone, with many buffers too; nothing is lost, as often as it is tried."""
     settings = replace(TINY, logs=2, log_bytes=128 << 10, buffer_pools={0: 24, 1: 400}, pages=256, logload=10**6)

@@ -74,6 +74,7 @@ def after(process):
     return ran.stdout.split()
 
 
+@pytest.mark.plain
 def test_a_log_that_somebody_still_writes_is_not_opened_again(process, app, monkeypatch):
     """FA3: one queue manager would restart from a log that is written by the one before."""
     other, writes, ended = process.join(), Event(), Event()
@@ -110,6 +111,7 @@ def test_a_log_that_somebody_still_writes_is_not_opened_again(process, app, monk
     assert "kept" == after(process)[0]
 
 
+@pytest.mark.plain
 def test_a_failure_at_the_end_of_a_connection_keeps_the_files(process, app, monkeypatch):
     app.put1("ORDERS", "not committed", KEPT)
     monkeypatch.setattr(process.manager.engine.recovery, "commit", interrupted)

@@ -174,6 +174,7 @@ def test_a_page_set_that_cannot_be_made_is_refused_and_nothing_else(operation, c
     assert ([b"goes on"], True) == (again.bodies(), 3 in again.buffers.page_sets)
 
 
+@pytest.mark.plain
 def test_a_page_set_stays_while_the_log_is_waited_for_that_says_of_its_first_queue(monkeypatch):
     small = SmallEngine()
     storage, log, said = small.engine.storage, small.log, []
