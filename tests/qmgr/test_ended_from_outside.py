@@ -1,10 +1,10 @@
 """A connection is ended from outside while its application makes a call (CM5): backed out is backed out."""
 
-import sys
 from _thread import allocate_lock
 
 import pytest
 
+from qmgr.moments import At
 from qmgr.small import EVERYTHING, page_queue_manager
 from qmgr.test_interrupts import CALLS, KEPT, NOW
 from quaestor.mqi.objects import ModelQueue
@@ -39,30 +39,14 @@ class SeenLatch:
         self.release()
 
 
-class EndedAt:
-    """Somebody else ends a connection, or does what else is said, at the n-th moment at which he may have the latch."""
+def at(qm, moment, act):
+    """Somebody else acts, who ends or makes connections."""
+    return At(qm.manager.engine.recovery.latch, moment, act, but="_count")
 
-    def __init__(self, qm, thread, moment, act=None):
-        self._latch, self._left = qm.manager.engine.recovery.latch, moment
-        self._end = act or (lambda: qm.connections.end(thread))
 
-    def __call__(self, frame, event, __):
-        if event in ("call", "c_return") and not self._latch.locked() and frame.f_code.co_name != "_count":
-            self._left -= 1
-            if not self._left:
-                self._end()
-
-    def during(self, call):
-        """How the call ended, and whether the connection had been ended before."""
-        sys.setprofile(self)
-        try:
-            call()
-            reason = None
-        except MQError as error:
-            reason = error.reason
-        finally:
-            sys.setprofile(None)
-        return reason, self._left <= 0
+def ended_at(qm, thread, moment):
+    """He ends a connection."""
+    return at(qm, moment, lambda: qm.connections.end(thread))
 
 
 @pytest.fixture
@@ -87,7 +71,7 @@ def test_a_connection_that_is_ended_leaves_nothing_whatever_it_does(qm, named, a
         app = qm.connect()
         orders = app.open("ORDERS", EVERYTHING)
         orders.put("first", KEPT, NOW)
-        reason, ended = EndedAt(qm, app.thread, moment).during(lambda a=app, o=orders: MADE[named](o, a))
+        reason, ended = ended_at(qm, app.thread, moment).during(lambda a=app, o=orders: MADE[named](o, a))
         assert reason in {None, Reason.NO_MSG_AVAILABLE, Reason.CONNECTION_BROKEN}, moment
         app.abandon()
         for xid in _company.in_doubt():
@@ -106,7 +90,7 @@ def test_a_commit_that_comes_after_the_end_is_not_answered(qm, ends):
         app = qm.connect()
         orders = app.open("ORDERS", EVERYTHING)
         orders.put("x", KEPT)
-        reason, ended = EndedAt(qm, app.thread, moment).during(getattr(app, ends))
+        reason, ended = ended_at(qm, app.thread, moment).during(getattr(app, ends))
         answered += reason is None
         app.abandon()
         with qm.connect() as other, other.open("ORDERS", EVERYTHING) as left:
@@ -155,7 +139,7 @@ def test_a_call_that_is_made_while_the_connection_ends_leaves_nothing(qm, ends):
                 except MQError as error:
                     told.add(error.reason)
 
-        _, acted = EndedAt(qm, app.thread, moment, put).during(getattr(app, ends))
+        _, acted = at(qm, moment, put).during(getattr(app, ends))
         state = qm.messages.catalogue.state("ORDERS")
         assert (0, 0, 1) == (len(qm.manager.engine.recovery.units), state.handles, qm.connections.connections), moment
     assert moment > 3

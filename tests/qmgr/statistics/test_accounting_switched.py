@@ -1,15 +1,13 @@
 """Accounting starts, stops and is cut while calls are made (AH2, AH7, CM6): each ends, and is counted, as it would."""
 
-import sys
-
 import pytest
 
+from qmgr.moments import At
 from qmgr.small import EVERYTHING, CallBeside, page_queue_manager
 from qmgr.statistics.test_intervals import STATIME_S, queue_manager, sections, total
 from qmgr.test_interrupts import CALLS, KEPT, NOW
 from quaestor.mqi.objects import DefinitionType, LocalQueue, ModelQueue
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions
-from quaestor.mqi.reasons import MQError
 from quaestor.testing import FaultyDisk
 
 GET_NOW = GetOptions.NO_SYNCPOINT
@@ -21,32 +19,6 @@ def waits(qm):
         """Until somebody does."""
 
 
-class At:
-    """Somebody else who acts at the n-th moment at which another thread may run and take the latch."""
-
-    def __init__(self, latch, moment, act):
-        self._latch, self._left, self._act = latch, moment, act
-
-    def __call__(self, _, event, __):
-        if event in ("call", "c_return") and not self._latch.locked():
-            self._left -= 1
-            if not self._left:
-                with self._latch:
-                    self._act()
-
-    def during(self, call):
-        """How the call ended, and whether somebody had acted before it did."""
-        sys.setprofile(self)
-        try:
-            call()
-            reason = None
-        except MQError as error:
-            reason = error.reason
-        finally:
-            sys.setprofile(None)
-        return reason, self._left <= 0
-
-
 @pytest.mark.plain
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("named", CALLS)
@@ -56,8 +28,9 @@ def test_a_call_ends_as_it_would_have_whenever_accounting(named, switch):
     statistics, recovery = qm.manager.statistics, qm.manager.engine.recovery
 
     def act():
-        for command in SWITCHES[switch]:
-            getattr(statistics, command)("ACCTG", (3,))
+        with recovery.latch:
+            for command in SWITCHES[switch]:
+                getattr(statistics, command)("ACCTG", (3,))
 
     for moment in range(2000):
         if "stop" in SWITCHES[switch]:
@@ -85,9 +58,10 @@ def test_every_call_is_in_a_record_whenever_the_interval_ends():
         app.define(LocalQueue("ORDERS"))
 
     def interval_ends():
-        for _ in range(2):  # the first is not that of a task which has begun in it
-            clock.advance(seconds=STATIME_S + 1)
-            qm.statistics.interval_step()
+        with qm.engine.recovery.latch:
+            for _ in range(2):  # the first is not that of a task which has begun in it
+                clock.advance(seconds=STATIME_S + 1)
+                qm.statistics.interval_step()
 
     def session(app):
         orders = app.open("ORDERS")
