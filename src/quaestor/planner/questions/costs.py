@@ -147,17 +147,21 @@ def private_queue(load: Load) -> Figures:
             )
 
 
+def _shared_measured(message_bytes: int) -> str:
+    """The size that was measured on a shared queue and is nearest."""
+    return SHARED_MEASURED[min(SHARED_MEASURED, key=lambda size: abs(size - message_bytes))]
+
+
 @question("ch4-18", "What does it cost to move to shared queues?")
 def shared_cost(load: Load) -> Figures:
     for flow in load.shared:
         if flow.persistent:
-            nearest = min(SHARED_MEASURED, key=lambda size, of=flow: abs(size - of.message_bytes))  # type: ignore[misc]
             yield figure(
                 queues.shared_queue_cpu_factor,
                 Unit.COUNT,
                 about=flow.queue,
                 what="times the CPU of a private queue",
-                size=SHARED_MEASURED[nearest],
+                size=_shared_measured(flow.message_bytes),
                 queue_managers=load.workload.queue_manager.members,
             )
 

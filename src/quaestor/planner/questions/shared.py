@@ -105,15 +105,15 @@ def survival(load: Load) -> Figures:
 def duplexing_cost(load: Load) -> Figures:
     for flow in load.shared:
         for what, change in (
-            ("CPU more", lambda made: made.cpu_percent),
-            ("throughput", lambda made: made.throughput_percent),
+            ("CPU more", lambda made: (made.cpu_percent.low, made.cpu_percent.high)),
+            ("throughput", lambda made: (made.throughput_percent.low, made.throughput_percent.high)),
         ):
             yield figure(
                 duplexing.duplex_both_change,
                 Unit.PERCENT,
                 about=flow.queue,
                 what=f"{what}, as measured at 1 KB",
-                pick=lambda made, of=change: (of(made).low, of(made).high),  # type: ignore[misc]
+                pick=change,
                 persistent=flow.persistent,
                 message_kb=1,
             )
